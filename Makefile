@@ -1,0 +1,44 @@
+# Each target sets up what it needs, once: a stamp in .venv marks what is installed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+INPUTS := pyproject.toml constraints.txt
+
+.PHONY: demo test setup bench docs clean
+
+demo: $(VENV)/.examples
+	$(BIN)/python examples/sharp_front.py
+
+test: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+	$(BIN)/pytest
+
+setup: $(VENV)/.test
+
+bench: $(VENV)/.examples
+	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.test
+	$(BIN)/python docs/write_reference.py
+
+clean:
+	rm -rf $(VENV)
+
+$(VENV)/.created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "vrba needs Python 3.11 or newer; say which with: make PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.examples: $(VENV)/.created $(INPUTS)
+	@echo "Installing vrba and what its examples need into $(VENV) ..."
+	$(PIP) --editable '.[examples]'
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.created $(INPUTS)
+	@echo "Installing vrba and its test tools into $(VENV) ..."
+	$(PIP) --editable '.[examples,test]'
+	@touch $@

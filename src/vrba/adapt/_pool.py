@@ -1,0 +1,116 @@
+"""A pool of points, one tilt over it or one for each equation."""
+
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from ._residual import ArrayOfIds, check_ids
+from ._tilt import AbstractTilting, TiltState, init_tilt, untilted
+from .unbiased import Unbiased
+
+
+class AbstractPoolPolicy(AbstractTilting):
+    """What weighting and sampling share: a pool of points, keyed by id.
+
+    `init(num_points)` makes one tilt, of the norm over equations if there are several;
+    `init((num_points, num_eqs))` one tilt for each equation.
+    """
+
+    correction: eqx.AbstractVar[Unbiased | None]
+    floor: eqx.AbstractVar[float]
+
+    def init(
+        self,
+        num_points: int | tuple[int, ...],
+        *,
+        base: Float[Array, "..."] | None = None,
+        dtype: Any = None,
+    ) -> TiltState:
+        """Equal weights for `num_points`, or for `(num_points, num_eqs)`."""
+        shape = num_points if isinstance(num_points, tuple) else (num_points,)
+        if len(shape) > 2:
+            raise ValueError(
+                "`num_points` must be a number or `(num_points, num_eqs)`, got "
+                f"{num_points}; for functions times points use `Hybrid`."
+            )
+        if base is not None and len(shape) == 2 and jnp.ndim(base) == 1:
+            base = jnp.broadcast_to(jnp.asarray(base)[:, None], shape)
+        separate_axis = 1 if len(shape) == 2 else None
+        return init_tilt(self, shape, base, dtype, separate_axis)
+
+    def separate_axis(self, state: TiltState) -> int | None:
+        """Equations, where each has its tilt."""
+        return 1 if state.weight.ndim == 2 else None
+
+    def base(self, state: TiltState) -> Float[Array, " points"]:
+        """The base that `init` was given."""
+        return over_equations(untilted(state))
+
+    def tilt(self, state: TiltState) -> Float[Array, " points"]:
+        """`p lambda / sum(p lambda)`, averaged over equations that have their own."""
+        mass = tilted_mass(state)
+        return mass / jnp.sum(mass)
+
+    def floored_mass(self, state: TiltState) -> Float[Array, " points"]:
+        """A multiple of `(1 - floor) tilt + floor base`, so that no point is lost."""
+        mass = tilted_mass(state)
+        if self.floor == 0:
+            return mass
+        ratio = self.floor / (1 - self.floor)
+        if state.base is None:
+            return mass + ratio * jnp.mean(mass)
+        return mass + ratio * jnp.sum(mass) * self.base(state)
+
+    def correction_factor(self, state: TiltState) -> Float[Array, " points"]:
+        """`p / q` to the power with which weights enter the loss."""
+        base = self.base(state)
+        if self.correction is None:
+            return jnp.ones_like(base)
+        mass = self.floored_mass(state)
+        return self.correction.factor(
+            base, mass / jnp.sum(mass), self.objective.loss_power
+        )
+
+
+def tilted_mass(state: TiltState) -> Float[Array, " points"]:
+    """`p lambda`; of several equations the sum, each brought to mean one."""
+    mass = state.weight if state.base is None else state.base * state.weight
+    if mass.ndim == 1:
+        return mass
+    return jnp.sum(mass / jnp.mean(mass, axis=0, keepdims=True), axis=1)
+
+
+def check_floor(policy: AbstractPoolPolicy) -> None:
+    """A floor is a share."""
+    if not 0 <= policy.floor < 1:
+        raise ValueError(
+            f"`{type(policy).__name__}(floor=...)` must lie in [0, 1), got "
+            f"{policy.floor}."
+        )
+
+
+def over_equations(probability: Float[Array, "points *eqs"]) -> Float[Array, " points"]:
+    """Add up what the equations ask of a point."""
+    return probability if probability.ndim == 1 else jnp.sum(probability, axis=1)
+
+
+def rows(
+    table: Float[Array, "points *eqs"], ids: ArrayOfIds | None
+) -> Float[Array, "batch *eqs"]:
+    """The rows of `ids`, or all of them."""
+    checked: Int[Array, " batch"] | None = check_ids(ids, table.shape[0])
+    return table if checked is None else table[checked]
+
+
+def uniform_pool(
+    num_points: int | tuple[int, ...], base: Float[Array, "..."] | None
+) -> tuple[int]:
+    """The shape of a pool without a base of its own."""
+    shape = num_points if isinstance(num_points, tuple) else (num_points,)
+    if len(shape) != 1 or shape[0] < 1:
+        raise ValueError(f"`num_points` must be one positive number, got {num_points}.")
+    if base is not None:
+        raise ValueError("This policy draws uniformly: `base` must be None.")
+    return (shape[0],)

@@ -1,0 +1,82 @@
+"""From what the user hands in to sizes and ids that can be trusted."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jaxtyping import Array, Float, Int, Num
+
+ArrayOfNumbers = Num[Array | np.ndarray, "..."]
+ArrayOfIds = Int[Array | np.ndarray, " batch"]
+
+
+def check_residual(
+    residual: ArrayOfNumbers, ids: ArrayOfIds | None, shape: tuple[int, ...]
+) -> Num[Array, "..."]:
+    """The residual as an array; `ValueError` if it does not fit a state of `shape`.
+
+    One trailing axis more than the state has is an axis of equations.
+    """
+    residual = jnp.asarray(residual)
+    batch = shape[0] if ids is None else jnp.shape(ids)[0]
+    expected = (batch, *shape[1:])
+    if residual.shape == expected or residual.shape[:-1] == expected:
+        return residual
+    hint = (
+        "pass `ids=` with the id of each row to update a part of them"
+        if ids is None
+        else "one row is needed for each of the ids"
+    )
+    raise ValueError(
+        f"`residual` has shape {residual.shape}, but with {batch} "
+        f"{'points' if ids is None else 'ids'} it must have shape {expected}, or one "
+        f"more axis for equations; {hint}."
+    )
+
+
+def check_ids(ids: ArrayOfIds | None, num_points: int) -> Int[Array, " batch"] | None:
+    """The ids as an array; an error if one lies outside `0 .. num_points - 1`."""
+    if ids is None:
+        return None
+    if jnp.ndim(ids) != 1 or not jnp.issubdtype(jnp.asarray(ids).dtype, jnp.integer):
+        raise ValueError(
+            f"`ids` must be a one-dimensional array of integers, got shape "
+            f"{jnp.shape(ids)} and dtype {jnp.asarray(ids).dtype}."
+        )
+    if isinstance(ids, Tracer):
+        return eqx.error_if(
+            ids,
+            (ids < 0) | (ids >= num_points),
+            f"`ids` must lie between 0 and {num_points - 1}: the state holds "
+            f"{num_points} points.",
+        )
+    outside = np.asarray(ids)[(np.asarray(ids) < 0) | (np.asarray(ids) >= num_points)]
+    if outside.size:
+        raise ValueError(
+            f"`ids` must lie between 0 and {num_points - 1}, got {outside.size} "
+            f"outside, the first of them {outside[:5].tolist()}."
+        )
+    return jnp.asarray(ids)
+
+
+def size_of(
+    residual: Num[Array, "..."], num_axes: int, dtype: jnp.dtype
+) -> Float[Array, "..."]:
+    """Magnitudes without a gradient; the norm over equations if there is one more axis.
+
+    The largest entry is taken out before squaring, so that no square overflows.
+    """
+    size = jnp.abs(jax.lax.stop_gradient(residual)).astype(dtype)
+    if size.ndim == num_axes:
+        return size
+    largest = jnp.max(size, axis=-1, keepdims=True)
+    unit = jnp.where((largest > 0) & jnp.isfinite(largest), largest, 1)
+    return unit[..., 0] * jnp.sqrt(jnp.sum(jnp.square(size / unit), axis=-1))
+
+
+def first_occurrence(ids: Int[Array, " batch"], num_points: int) -> jax.Array:
+    """Which entries of `ids` are not repeats, so that a repeated point counts once."""
+    order = jnp.arange(ids.size, dtype=jnp.int32)
+    owner = jnp.zeros(num_points, jnp.int32).at[ids].set(order)
+    return owner[ids] == order

@@ -1,0 +1,83 @@
+"""The risk of a potential, seen from both sides, and the norm derived from it."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from ..core import find_root
+from .potentials import AbstractPotential
+from .potentials._base import log_largest_argument
+from .temperatures.solve_shift import shift_to_fit
+from .temperatures.solve_temperature import passes_one
+
+
+class Duality(eqx.Module):
+    """`inf_nu { nu + T E_p phi((r - nu) / T) } = sup_q { E_q r - T D(q | p) }`."""
+
+    primal: Float[Array, ""]  # the risk
+    dual: Float[Array, ""]  # what the given tilt reaches of it
+    gap: Float[Array, ""]  # primal - dual >= 0
+    shift: Float[Array, ""]  # the nu that attains the infimum
+    weight: Float[Array, " points"]  # the optimal tilt dq/dp, of mean one
+
+
+def duality(
+    potential: AbstractPotential,
+    residual: Float[Array, " points"],
+    temperature: float | Float[Array, ""],
+    tilt: Float[Array, " points"] | None = None,
+    base: Float[Array, " points"] | None = None,
+) -> Duality:
+    """Primal value, dual value of `tilt`, and the gap between them.
+
+    `tilt` holds probabilities, or any multiple of them; the optimal tilt if not given.
+    `D(q | p) = E_p[phi*(dq/dp)]`, which need not vanish at `q = p`.
+    """
+    is_linear = potential.degree() == 1
+    if not is_linear and not passes_one(potential):
+        raise ValueError(
+            f"`duality` needs a potential whose slope exceeds 1, got {potential}: its "
+            "infimum over the shift is not attained."
+        )
+    size = jnp.abs(residual)
+    base = jnp.ones_like(size) if base is None else jnp.asarray(base, size.dtype)
+    base = base / jnp.sum(base)
+    heat = jnp.asarray(temperature, size.dtype)
+    heat = eqx.error_if(heat, ~(heat > 0), "`temperature` must be positive.")
+    if is_linear:  # any shift below the smallest size attains the infimum
+        shift, weight = jnp.min(size), jnp.ones_like(size)
+    else:
+        count = jnp.zeros((), jnp.int32)
+        peak = jnp.max(jnp.where(base > 0, size, 0))
+        fit = shift_to_fit(potential, size, base, peak, heat, count)
+        shift, weight = fit.shift, fit.top_weight * fit.relative_weight(potential, size)
+    argument = (size - shift) / heat
+    primal = shift + heat * jnp.sum(base * potential.value(argument))
+    if tilt is None:
+        given = weight
+    else:
+        share = jnp.asarray(tilt, size.dtype) / jnp.sum(jnp.asarray(tilt, size.dtype))
+        given = share / jnp.where(base > 0, base, 1)
+    price = jnp.where(base > 0, base * potential.conjugate(given), 0)
+    dual = jnp.sum(base * given * size) - heat * jnp.sum(price)
+    return Duality(primal, dual, primal - dual, shift, weight)
+
+
+def derived_functional(
+    potential: AbstractPotential,
+    residual: Float[Array, " points"],
+    temperature: float | Float[Array, ""],
+    base: Float[Array, " points"] | None = None,
+) -> Float[Array, ""]:
+    """`Lambda_T = T phi^-1(risk / T)`.
+
+    For a power `s**p` its supremum over `T` is the L^p norm, reached at the temperature
+    of `SolveTemperature`.
+    """
+    risk = duality(potential, residual, temperature, base=base).primal
+    heat = jnp.asarray(temperature, risk.dtype)
+    target = risk / heat
+    bound = jnp.asarray(log_largest_argument(risk.dtype), risk.dtype)
+    log_s = find_root(lambda x: potential.value(jnp.exp(x)) - target, -bound, bound)
+    return jax.lax.select(risk > 0, heat * jnp.exp(log_s), jnp.zeros_like(risk))

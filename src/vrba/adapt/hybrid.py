@@ -1,0 +1,108 @@
+"""For operators: hard functions are drawn more often, hard places weigh more."""
+
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from ._pool import rows
+from ._residual import ArrayOfIds
+from ._tilt import (
+    AbstractTilting,
+    TiltState,
+    check_settings,
+    init_tilt,
+    untilted,
+)
+from .draws import AbstractDraw, WithoutReplacement
+from .losses import AbstractLoss, SquaredLoss
+from .potentials import AbstractPotential
+from .scores import AbstractScore, JointScore
+from .smoothing import Smoothing
+from .temperatures import AbstractTemperature, LogAnnealing
+
+
+class Hybrid(AbstractTilting):
+    """One tilt over functions and points, taken apart.
+
+    Its marginal over functions is what functions are drawn from; its conditional over a
+    function's points gives the weights, of mean one in every function. Residuals are
+    `[funcs, points...]` with any number of axes of points; ids are those of functions.
+    """
+
+    potential: AbstractPotential
+    temperature: AbstractTemperature = LogAnnealing()
+    smoothing: Smoothing = Smoothing(memory=0.99, rate=0.1)
+    objective: AbstractLoss = eqx.field(default=SquaredLoss(), kw_only=True)
+    score: AbstractScore = eqx.field(default=JointScore(), kw_only=True)
+    draws: AbstractDraw = eqx.field(default=WithoutReplacement(), kw_only=True)
+    floor: float = eqx.field(default=1e-3, converter=float, kw_only=True)
+    scale_memory: float = eqx.field(default=0.0, converter=float, kw_only=True)
+
+    def __check_init__(self):
+        """The temperature must suit the potential."""
+        check_settings(self)
+        if not 0 <= self.floor < 1:
+            raise ValueError(
+                f"`Hybrid(floor=...)` must lie in [0, 1), got {self.floor}."
+            )
+
+    def init(
+        self,
+        num_points: int | tuple[int, ...],
+        *,
+        base: Float[Array, "..."] | None = None,
+        dtype: Any = None,
+    ) -> TiltState:
+        """Equal weights for `(num_funcs, num_points, ...)`."""
+        if not isinstance(num_points, tuple) or len(num_points) < 2:
+            raise ValueError(
+                f"`Hybrid.init` needs `(num_funcs, num_points, ...)`, got {num_points}."
+            )
+        return init_tilt(self, num_points, base, dtype, self.score.separate_axis())
+
+    def separate_axis(self, state: TiltState) -> int | None:
+        """Functions, if the score wants each on its own scale."""
+        del state
+        return self.score.separate_axis()
+
+    def weights(
+        self, state: TiltState, ids: ArrayOfIds | None = None
+    ) -> Float[Array, "funcs *points"]:
+        """The conditional tilt over each function's points, of mean one."""
+        weight, base = rows(state.weight, ids), rows(untilted(state), ids)
+        axes = tuple(range(1, weight.ndim))
+        total = jnp.sum(base, axis=axes, keepdims=True)
+        mean = jnp.sum(base * weight, axis=axes, keepdims=True) / total
+        return (weight / mean) ** self.objective.weight_power
+
+    def mass(self, state: TiltState) -> Float[Array, " funcs"]:
+        """The marginal over functions, with a share `floor` of the base."""
+        return (1 - self.floor) * self.tilt(state) + self.floor * self.base(state)
+
+    def base(self, state: TiltState) -> Float[Array, " funcs"]:
+        """The base of each function."""
+        return jnp.sum(flat(untilted(state)), axis=1)
+
+    def tilt(self, state: TiltState) -> Float[Array, " funcs"]:
+        """The marginal over functions."""
+        joint = state.weight if state.base is None else state.base * state.weight
+        mass = jnp.sum(flat(joint), axis=1)
+        return mass / jnp.sum(mass)
+
+    def descends(self) -> str:
+        """Which norm of the residual these settings descend."""
+        power = self.objective.loss_power * self.objective.weight_power
+        if power == 1:
+            return self.objective.norm_text(self.potential, 1.0)
+        return (
+            "over the points of a function the "
+            f"{self.objective.norm_text(self.potential, power)}, over functions the "
+            f"{self.objective.norm_text(self.potential, 1.0)}"
+        )
+
+
+def flat(joint: Float[Array, "funcs *points"]) -> Float[Array, "funcs all_points"]:
+    """One axis for all points of a function."""
+    return joint.reshape(joint.shape[0], -1)

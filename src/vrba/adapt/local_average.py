@@ -1,0 +1,148 @@
+"""Residuals averaged over neighbours before they are tilted."""
+
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+from scipy.spatial import KDTree
+
+from ..core import Status, float_dtype
+from ._base import AbstractPolicy
+from ._residual import ArrayOfIds, ArrayOfNumbers, check_ids, check_residual, size_of
+from .draws import AbstractDraw
+from .losses import AbstractLoss
+
+
+class NeighbourState(eqx.Module):
+    """The wrapped policy's state and the last known size of each point."""
+
+    inner: Any
+    size: Float[Array, " points"]
+
+    @property
+    def status(self) -> Status:
+        """That of the wrapped policy."""
+        return self.inner.status
+
+    @property
+    def num_rejected(self) -> Int[Array, ""]:
+        """That of the wrapped policy."""
+        return self.inner.num_rejected
+
+
+class LocalAverage(AbstractPolicy):
+    """Any policy, fed with the mean size over each point's neighbours.
+
+    A single spike is spread out, a front is kept. `neighbours[i]` lists ids, usually
+    with `i` among them; `LocalAverage.of_nearest(policy, points, num_neighbours)` finds
+    them. In mini-batches a neighbour that was not visited counts with its last size.
+    """
+
+    policy: AbstractPolicy
+    neighbours: Int[Array, "points neighbours"]
+
+    def __init__(
+        self,
+        policy: AbstractPolicy,
+        neighbours: Int[Array | np.ndarray, "points neighbours"],
+    ):
+        self.policy = policy
+        num_points = np.shape(neighbours)[0]
+        if np.ndim(neighbours) != 2 or np.size(neighbours) == 0:
+            raise ValueError(
+                "`neighbours` must list the neighbours of each point, got shape "
+                f"{np.shape(neighbours)}."
+            )
+        if np.min(neighbours) < 0 or np.max(neighbours) >= num_points:
+            raise ValueError(
+                f"`neighbours` must hold ids between 0 and {num_points - 1}, got "
+                f"{np.min(neighbours)} to {np.max(neighbours)}."
+            )
+        self.neighbours = jnp.asarray(neighbours)
+
+    @property
+    def draws(self) -> AbstractDraw:
+        """Those of the wrapped policy."""
+        return self.policy.draws
+
+    @property
+    def objective(self) -> AbstractLoss:
+        """That of the wrapped policy."""
+        return self.policy.objective
+
+    @classmethod
+    def of_nearest(
+        cls,
+        policy: AbstractPolicy,
+        points: Float[Array | np.ndarray, "points dim"],
+        num_neighbours: int = 8,
+    ) -> "LocalAverage":
+        """Average over the `num_neighbours` nearest points, itself included."""
+        points = np.asarray(points)
+        if not 1 <= num_neighbours <= len(points):
+            raise ValueError(
+                f"`num_neighbours` must lie between 1 and the {len(points)} points, "
+                f"got {num_neighbours}."
+            )
+        _, nearest = KDTree(points).query(points, k=num_neighbours, workers=-1)
+        return cls(policy, np.reshape(nearest, (len(points), -1)).astype(np.int32))
+
+    def init(
+        self,
+        num_points: int | tuple[int, ...],
+        *,
+        base: Float[Array, "..."] | None = None,
+        dtype: Any = None,
+    ) -> NeighbourState:
+        """The wrapped policy's state, and sizes of zero."""
+        if num_points not in (len(self.neighbours), (len(self.neighbours),)):
+            raise ValueError(
+                f"`num_points` must be the {len(self.neighbours)} rows of `neighbours`,"
+                f" got {num_points}."
+            )
+        dtype = float_dtype(dtype)
+        return NeighbourState(
+            inner=self.policy.init(num_points, base=base, dtype=dtype),
+            size=jnp.zeros(len(self.neighbours), dtype),
+        )
+
+    def update(
+        self,
+        state: NeighbourState,
+        residual: ArrayOfNumbers,
+        ids: ArrayOfIds | None = None,
+    ) -> NeighbourState:
+        """Remember the sizes of `ids`, average, and update the wrapped policy."""
+        ids = check_ids(ids, state.size.shape[0])
+        residual = check_residual(residual, ids, state.size.shape)
+        new = size_of(residual, 1, state.size.dtype)
+        old = state.size if ids is None else state.size[ids]
+        kept = jnp.where(jnp.isfinite(new), new, old)
+        size = kept if ids is None else state.size.at[ids].set(kept)
+        near = self.neighbours if ids is None else self.neighbours[ids]
+        average = jnp.where(jnp.isfinite(new), jnp.mean(size[near], axis=1), new)
+        return NeighbourState(self.policy.update(state.inner, average, ids), size)
+
+    def weights(
+        self, state: NeighbourState, ids: ArrayOfIds | None = None
+    ) -> Float[Array, "..."]:
+        """Those of the wrapped policy."""
+        return self.policy.weights(state.inner, ids)
+
+    def mass(self, state: NeighbourState) -> Float[Array, " points"]:
+        """That of the wrapped policy."""
+        return self.policy.mass(state.inner)
+
+    def base(self, state: NeighbourState) -> Float[Array, " points"]:
+        """That of the wrapped policy."""
+        return self.policy.base(state.inner)
+
+    def tilt(self, state: NeighbourState) -> Float[Array, " points"]:
+        """That of the wrapped policy."""
+        return self.policy.tilt(state.inner)
+
+    def descends(self) -> str:
+        """Which norm of the averaged residual these settings descend."""
+        return f"{self.policy.descends()}, of the residual averaged over neighbours"

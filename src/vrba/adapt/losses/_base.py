@@ -1,0 +1,59 @@
+"""The interface of a loss: what is tilted, how weights enter, which norm descends."""
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Num
+
+from ..potentials import AbstractPotential
+
+
+class AbstractLoss(eqx.Module):
+    """The tilt is that of `|R|**size_power`, a weight is `lambda**weight_power`.
+
+    The loss is the mean of `|weight * R|**loss_power`, one or two, weights held fixed.
+    """
+
+    size_power: eqx.AbstractClassVar[int]
+    weight_power: eqx.AbstractClassVar[float]
+    loss_power: eqx.AbstractClassVar[int]
+
+    def mean(
+        self, weight: Float[Array, "*points"], residual: Num[Array, "*points_and_eqs"]
+    ) -> Float[Array, ""]:
+        """The mean of `|weight * R|**loss_power`; equations share a point's weight.
+
+        Squares are averaged over equations too; the first power is of their norm.
+        """
+        num_more = residual.ndim - weight.ndim
+        weight = weight.reshape(*weight.shape, *(1,) * num_more)
+        weighted = weight.astype(residual.real.dtype) * residual
+        if self.loss_power == 1 and num_more == 0:
+            return jnp.mean(jnp.abs(weighted))
+        square = jnp.real(weighted * jnp.conj(weighted))
+        if self.loss_power == 2:
+            return jnp.mean(square)
+        square = jnp.sum(square, axis=tuple(range(-num_more, 0)))
+        root = jnp.sqrt(jnp.where(square > 0, square, 1))
+        return jnp.mean(jnp.where(square > 0, root, 0))
+
+    def descended_exponent(self, degree: float, lambda_power: float) -> float:
+        """The `p` of the L^p norm that is descended, for a potential `s**degree`.
+
+        Without memory or mix `lambda` is `|R|**(size_power * (degree - 1))`. If the
+        loss holds it to `lambda_power`, its gradient is the mean of
+        `lambda**lambda_power |R|**(loss_power - 1)` times the gradient of `|R|`, and
+        one more power integrates it.
+        """
+        return lambda_power * self.size_power * (degree - 1) + self.loss_power
+
+    def norm_text(self, potential: AbstractPotential, lambda_power: float) -> str:
+        """In words, what is descended when the loss holds `lambda**lambda_power`."""
+        degree = 1.0 if lambda_power == 0 else potential.degree()
+        if degree is not None:
+            return f"L{self.descended_exponent(degree, lambda_power):g} norm"
+        size = "r" if self.size_power == 1 else f"r**{self.size_power}"
+        slope = f"phi'({size} / T)"
+        slope = slope if lambda_power == 1 else f"{slope}**{lambda_power:g}"
+        factor = "" if self.loss_power == 1 else f"r**{self.loss_power - 1} "
+        factor = "r " if self.loss_power == 2 else factor
+        return f"mean of Psi(r) with Psi'(r) = {factor}{slope}, phi = {potential}"

@@ -1,0 +1,86 @@
+"""A potential of one's own: one function, its slope by automatic differentiation."""
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from ._base import AbstractPotential, invert_slope
+
+
+class Custom(AbstractPotential):
+    """`potential_fn(s)`, a convex increasing function of one number `s >= 0`.
+
+    `Custom(lambda s: s**2 + s**4)` is all it takes. Set `everywhere` if the function
+    is convex and increasing for negative `s` too, as `jnp.exp` is.
+    """
+
+    potential_fn: Callable[[Float[Array, ""]], Float[Array, ""]] = eqx.field(
+        static=True
+    )
+    everywhere: bool = eqx.field(default=False, static=True, kw_only=True)
+
+    def __check_init__(self):
+        """Sample the function: finite at zero, nondecreasing and convex."""
+        with jax.ensure_compile_time_eval():
+            s = jnp.linspace(0.0, 4.0, 33)
+            value, slope = self.value(s), self.slope(s)
+            slack = 100 * jnp.finfo(s.dtype).eps * jnp.nanmax(jnp.abs(slope))
+            if not bool(jnp.isfinite(value[0]) & jnp.isfinite(slope[0])):
+                raise ValueError(
+                    "`Custom(potential_fn=...)` needs a finite value and slope at 0, "
+                    f"got {float(value[0])} and {float(slope[0])}."
+                )
+            if bool(jnp.any(slope < -slack)):
+                where = float(s[jnp.argmax(slope < -slack)])
+                raise ValueError(
+                    f"`Custom(potential_fn=...)` must increase, but falls at s={where}."
+                )
+            if bool(jnp.any(jnp.diff(slope) < -slack)):
+                where = float(s[jnp.argmax(jnp.diff(slope) < -slack)])
+                raise ValueError(
+                    "`Custom(potential_fn=...)` must be convex, but its slope falls "
+                    f"after s={where}."
+                )
+
+    def value(self, s: Float[Array, "*any"]) -> Float[Array, "*any"]:
+        """`potential_fn(s)`."""
+        return self._each(self.potential_fn, self._inside(s))
+
+    def slope(self, s: Float[Array, "*any"]) -> Float[Array, "*any"]:
+        """The derivative of `potential_fn`."""
+        slope = self._each(jax.grad(self.potential_fn), self._inside(s))
+        return slope if self.everywhere else jnp.where(s < 0, 0, slope)
+
+    def relative_slope(
+        self, s: Float[Array, "*any"], peak: Float[Array, ""]
+    ) -> Float[Array, "*any"]:
+        """The ratio of slopes; where the peak's overflows, only the peak remains."""
+        top = self.slope(peak)
+        return jnp.where(
+            jnp.isfinite(top), self.slope(s) / top, (s >= peak).astype(s.dtype)
+        )
+
+    def inverse_slope(self, y: Float[Array, "*any"]) -> Float[Array, "*any"]:
+        """By bisection."""
+        return invert_slope(self, y)
+
+    def degree(self) -> float | None:
+        """Unknown."""
+        return None
+
+    def is_defined_everywhere(self) -> bool:
+        """As told."""
+        return self.everywhere
+
+    def is_shift_invariant(self) -> bool:
+        """No."""
+        return False
+
+    def _inside(self, s):
+        return s if self.everywhere else jnp.maximum(s, 0)
+
+    def _each(self, fn, s):
+        return jax.vmap(fn)(s.reshape(-1)).reshape(s.shape)

@@ -1,0 +1,82 @@
+"""Known methods as settings of the one interface, under the names people know."""
+
+from .draws import WithoutReplacement
+from .potentials import AbstractPotential, Exponential, Linear, Power, Quadratic
+from .sampling import Sampling
+from .smoothing import GrowingCap, Smoothing
+from .temperatures import Fixed, LogAnnealing
+from .unbiased import Unbiased
+from .weighting import Weighting
+
+
+def rba(eta: float = 0.01, gamma: float = 0.999) -> Weighting:
+    """`lambda <- gamma lambda + eta r / max r`, the loss `mean((lambda R)**2)`.
+
+    `lambda` starts at a tenth of its bound `eta / (1 - gamma)`: at 1 by default.
+    (Anagnostopoulos et al. 2024)
+    """
+    return Weighting(
+        Quadratic(),
+        temperature=Fixed(1.0),  # a tilt proportional to r has no scale
+        smoothing=Smoothing(memory=gamma, rate=eta, mix=1.0),
+    )
+
+
+def rad(k: float = 1.0, c: float = 1.0) -> Sampling:
+    """Points without repeats from the density `r**k / E[r**k] + c`. (Wu et al. 2023)"""
+    if k < 0 or c < 0:
+        raise ValueError(f"`rad(k=..., c=...)` must not be negative, got k={k}, c={c}.")
+    return Sampling(
+        Linear() if k == 0 else Power(k + 1),
+        temperature=Fixed(1.0),
+        smoothing=Smoothing(memory=0.0, rate=1.0, mix=1 / (1 + c), is_normalised=False),
+        draws=WithoutReplacement(),
+        floor=0.0,
+    )
+
+
+def vrba(
+    potential: AbstractPotential | None = None,
+    *,
+    eta: float = 0.01,
+    first_cap: float = 10.0,
+    last_cap: float = 20.0,
+    num_stage: float = 50_000,
+    mix: float = 0.8,
+) -> Weighting:
+    """The paper's weighting for first-order training: annealed, with a growing cap.
+
+    The potential is the exponential unless given. (Toscano et al. 2025, algorithm 1)
+    """
+    return Weighting(
+        Exponential() if potential is None else potential,
+        temperature=LogAnnealing(),
+        smoothing=Smoothing(
+            memory=GrowingCap(first_cap, last_cap, num_stage), rate=eta, mix=mix
+        ),
+    )
+
+
+def vrba_sampling(
+    potential: AbstractPotential | None = None,
+    *,
+    memory: float = 0.7,
+    mix: float = 0.8,
+    correction: Unbiased | None = None,
+) -> Sampling:
+    """Sampling for second-order training, where points are redrawn now and then.
+
+    The tilt is proportional to the residual unless a potential is given.
+    """
+    return Sampling(
+        Quadratic() if potential is None else potential,
+        smoothing=Smoothing(
+            memory=memory, rate=1 - memory, mix=mix, is_normalised=False
+        ),
+        correction=correction,
+    )
+
+
+def uniform() -> Sampling:
+    """No adaptivity: points redrawn from the base, weights of one; the arm to beat."""
+    return Sampling(Linear(), smoothing=Smoothing(0.0, 1.0, 0.0, is_normalised=False))

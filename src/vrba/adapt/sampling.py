@@ -1,0 +1,51 @@
+"""Residual-based sampling: points are drawn from the tilt, the loss is plain."""
+
+import equinox as eqx
+from jaxtyping import Array, Float
+
+from ._pool import AbstractPoolPolicy, check_floor, rows
+from ._residual import ArrayOfIds
+from ._tilt import TiltState, check_settings
+from .draws import AbstractDraw, Stratified
+from .losses import AbstractLoss, SquaredLoss
+from .potentials import AbstractPotential
+from .smoothing import Smoothing
+from .temperatures import AbstractTemperature, LogAnnealing
+from .unbiased import Unbiased
+
+
+class Sampling(AbstractPoolPolicy):
+    """Draw points from the tilt, `p lambda / sum(p lambda)`, with a floor of the base.
+
+    Weights are one, or `sqrt(p / q)` with `correction=Unbiased()`, which leaves the
+    plain mean square as what is descended. Update the pool, then draw.
+    """
+
+    potential: AbstractPotential
+    temperature: AbstractTemperature = LogAnnealing()
+    smoothing: Smoothing = Smoothing(memory=0.7, rate=0.3, mix=0.8, is_normalised=False)
+    objective: AbstractLoss = eqx.field(default=SquaredLoss(), kw_only=True)
+    correction: Unbiased | None = eqx.field(default=None, kw_only=True)
+    draws: AbstractDraw = eqx.field(default=Stratified(), kw_only=True)
+    floor: float = eqx.field(default=1e-3, converter=float, kw_only=True)
+    scale_memory: float = eqx.field(default=0.0, converter=float, kw_only=True)
+
+    def __check_init__(self):
+        """The temperature must suit the potential."""
+        check_settings(self)
+        check_floor(self)
+
+    def weights(
+        self, state: TiltState, ids: ArrayOfIds | None = None
+    ) -> Float[Array, " batch"]:
+        """One, or the correction."""
+        return rows(self.correction_factor(state), ids)
+
+    def mass(self, state: TiltState) -> Float[Array, " points"]:
+        """The tilt, with a share `floor` of the base."""
+        return self.floored_mass(state)
+
+    def descends(self) -> str:
+        """Which norm of the residual these settings descend."""
+        undone = 0.0 if self.correction is None else self.correction.strength
+        return self.objective.norm_text(self.potential, 1 - undone)

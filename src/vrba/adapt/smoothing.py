@@ -1,0 +1,105 @@
+"""The memory of the weights: how a new tilt is blended into the old ones."""
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from .potentials import AbstractPotential
+from .temperatures import Scale
+
+
+class GrowingCap(eqx.Module):
+    """A bound on the weights that grows from `first` to `last`, one per `num_stage`.
+
+    `cap(k) = min(last, first + k / num_stage)`; the memory that keeps it is
+    `1 - rate / cap(k)`. (Toscano et al. 2025)
+    """
+
+    first: float = eqx.field(default=10.0, converter=float)
+    last: float = eqx.field(default=20.0, converter=float)
+    num_stage: float = eqx.field(default=50_000.0, converter=float)
+
+    def __check_init__(self):
+        """The cap is positive and does not fall."""
+        if not 0 < self.first <= self.last:
+            raise ValueError(
+                "`GrowingCap(first=..., last=...)` needs 0 < first <= last, got "
+                f"first={self.first} and last={self.last}."
+            )
+        if not self.num_stage > 0:
+            raise ValueError(
+                f"`GrowingCap(num_stage=...)` must be positive, got {self.num_stage}."
+            )
+
+
+class Smoothing(eqx.Module):
+    """`lambda <- memory * lambda + rate * (mix * w + 1 - mix)`, with `w` of mean one.
+
+    Normalised, the rate is divided by the largest `w`, which bounds `lambda` by
+    `rate / (1 - memory)`, or by a `GrowingCap` given as `memory`; weights start at a
+    tenth of that bound. Not normalised, `lambda` keeps the scale of `w` and starts at
+    the mean it will have, `rate / (1 - memory)`. `mix` below one keeps a share of the
+    base everywhere.
+    """
+
+    memory: float | GrowingCap = 0.999
+    rate: float = eqx.field(default=0.01, converter=float)
+    mix: float = eqx.field(default=0.9, converter=float)
+    is_normalised: bool = True
+
+    def __check_init__(self):
+        """Numbers that keep the weights positive and bounded."""
+        if not self.rate > 0:
+            raise ValueError(
+                f"`Smoothing(rate=...)` must be positive, got {self.rate}."
+            )
+        if not 0 <= self.mix <= 1:
+            raise ValueError(
+                f"`Smoothing(mix=...)` must lie in [0, 1], got {self.mix}."
+            )
+        if isinstance(self.memory, GrowingCap):
+            if self.rate > self.memory.first:
+                raise ValueError(
+                    "`Smoothing(rate=...)` must not exceed the first cap "
+                    f"{self.memory.first}, got {self.rate}."
+                )
+            if not self.is_normalised:
+                raise ValueError(
+                    "`Smoothing(memory=GrowingCap(...))` bounds the weights only with "
+                    "`is_normalised=True`."
+                )
+        elif not 0 <= self.memory < 1:
+            raise ValueError(
+                f"`Smoothing(memory=...)` must lie in [0, 1), got {self.memory}."
+            )
+
+    def start(self) -> float:
+        """The weight of every point before the first update."""
+        if isinstance(self.memory, GrowingCap):
+            return 0.1 * self.memory.first
+        level = self.rate / (1 - self.memory)
+        return 0.1 * level if self.is_normalised else level
+
+    def blend(
+        self,
+        weight: Float[Array, "*points"],
+        potential: AbstractPotential,
+        size: Float[Array, "*points"],
+        scale: Scale,
+    ) -> Float[Array, "*points"]:
+        """The weights after seeing `size`."""
+        relative = scale.relative_weight(potential, size)
+        if self.is_normalised:
+            new = self.mix * relative + (1 - self.mix) / scale.top_weight
+        else:
+            new = self.mix * scale.top_weight * relative + (1 - self.mix)
+        return self._memory_at(scale) * weight + self.rate * new
+
+    def _memory_at(self, scale: Scale) -> Float[Array, ""]:
+        dtype = scale.peak.dtype
+        if isinstance(self.memory, GrowingCap):
+            grown = (
+                self.memory.first + scale.count.astype(dtype) / self.memory.num_stage
+            )
+            return 1 - self.rate / jnp.minimum(self.memory.last, grown)
+        return jnp.asarray(self.memory, dtype)

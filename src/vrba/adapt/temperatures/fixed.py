@@ -1,0 +1,23 @@
+"""A temperature in the units of the residual that never changes."""
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from ._base import AbstractSchedule
+
+
+class Fixed(AbstractSchedule):
+    """`T = value`. Powers do not feel it: their tilt has no scale."""
+
+    value: float = eqx.field(default=1.0, converter=float)
+
+    def __check_init__(self):
+        """A temperature is a positive number."""
+        if not 0 < self.value < float("inf"):
+            raise ValueError(f"`Fixed(value=...)` must be positive, got {self.value}.")
+
+    def at(self, peak: Float[Array, ""], count: Int[Array, ""]) -> Float[Array, ""]:
+        """`value`."""
+        del count
+        return jnp.full_like(peak, self.value)

@@ -1,0 +1,32 @@
+"""The correction that undoes the bias of drawing from the tilt."""
+
+import equinox as eqx
+from jaxtyping import Array, Float
+
+
+class Unbiased(eqx.Module):
+    """Weigh drawn points by `p / q`, so that the expected loss is that of the base.
+
+    With `Sampling` the plain mean square is estimated with points where it matters;
+    with `Weighting` the weighted mean square is, from points drawn by the tilt instead
+    of the base. `strength` below one undoes only a part: `(p / q)**strength`.
+    """
+
+    strength: float = eqx.field(default=1.0, converter=float)
+
+    def __check_init__(self):
+        """From nothing to all of it."""
+        if not 0 < self.strength <= 1:
+            raise ValueError(
+                f"`Unbiased(strength=...)` must lie in (0, 1], got {self.strength}; "
+                "for no correction pass `correction=None`."
+            )
+
+    def factor(
+        self,
+        base: Float[Array, "*points"],
+        probability: Float[Array, "*points"],
+        loss_power: int,
+    ) -> Float[Array, "*points"]:
+        """What multiplies the weight, whose `loss_power` enters the loss."""
+        return (base / probability) ** (self.strength / loss_power)
