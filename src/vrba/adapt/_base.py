@@ -5,6 +5,7 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, Key, Num
 
 from ..core import Status
@@ -29,7 +30,7 @@ class AbstractPolicy(eqx.Module):
         self,
         num_points: int | tuple[int, ...],
         *,
-        base: Float[Array, "..."] | None = None,
+        base: Float[Array | np.ndarray, "..."] | None = None,
         dtype: Any = None,
     ) -> Any:
         """The state before any residual is known.

@@ -4,6 +4,7 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
 from ._residual import ArrayOfIds, check_ids
@@ -25,7 +26,7 @@ class AbstractPoolPolicy(AbstractTilting):
         self,
         num_points: int | tuple[int, ...],
         *,
-        base: Float[Array, "..."] | None = None,
+        base: Float[Array | np.ndarray, "..."] | None = None,
         dtype: Any = None,
     ) -> TiltState:
         """Equal weights for `num_points`, or for `(num_points, num_eqs)`."""
@@ -105,7 +106,7 @@ def rows(
 
 
 def uniform_pool(
-    num_points: int | tuple[int, ...], base: Float[Array, "..."] | None
+    num_points: int | tuple[int, ...], base: Float[Array | np.ndarray, "..."] | None
 ) -> tuple[int]:
     """The shape of a pool without a base of its own."""
     shape = num_points if isinstance(num_points, tuple) else (num_points,)

@@ -8,7 +8,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Float, Int, Num
 
 ArrayOfNumbers = Num[Array | np.ndarray, "..."]
-ArrayOfIds = Int[Array | np.ndarray, " batch"]
+ArrayOfIds = Int[Array | np.ndarray, "..."]  # one axis; checked with a clear error
 
 
 def check_residual(

@@ -6,6 +6,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, Num
 
 from ..core import Status, float_dtype
@@ -108,22 +109,22 @@ def check_settings(policy: AbstractTilting) -> None:
 
 
 def check_base(
-    base: Float[Array, "..."], shape: tuple[int, ...], dtype: jnp.dtype
+    base: Float[Array | np.ndarray, "..."], shape: tuple[int, ...], dtype: jnp.dtype
 ) -> Float[Array, "..."]:
     """The base brought to sum one; an error unless it is a distribution's multiple."""
-    base = jnp.asarray(base, dtype)
-    if base.shape != shape:
-        raise ValueError(f"`base` must have shape {shape}, got {base.shape}.")
-    total = jnp.sum(base)
-    is_good = jnp.all(base >= 0) & jnp.isfinite(total) & (total > 0)
+    numbers = jnp.asarray(base, dtype)
+    if numbers.shape != shape:
+        raise ValueError(f"`base` must have shape {shape}, got {numbers.shape}.")
+    total = jnp.sum(numbers)
+    is_good = jnp.all(numbers >= 0) & jnp.isfinite(total) & (total > 0)
     message = "`base` must hold finite numbers >= 0, not all of them zero."
-    return eqx.error_if(base, ~is_good, message) / total
+    return eqx.error_if(numbers, ~is_good, message) / total
 
 
 def init_tilt(
     policy: AbstractTilting,
     shape: tuple[int, ...],
-    base: Float[Array, "..."] | None,
+    base: Float[Array | np.ndarray, "..."] | None,
     dtype: Any,
     separate_axis: int | None,
 ) -> TiltState:
@@ -139,7 +140,8 @@ def init_tilt(
         base=base,
         scale=Scale(
             temperature=jnp.ones(tilts, dtype),
-            shift=jnp.zeros(tilts, dtype),
+            anchor=jnp.zeros(tilts, dtype),
+            offset=jnp.zeros(tilts, dtype),
             peak=jnp.zeros(tilts, dtype),
             top_weight=jnp.ones(tilts, dtype),
             count=jnp.zeros(tilts, jnp.int32),

@@ -4,6 +4,7 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
 from ..core import Status, float_dtype
@@ -56,7 +57,7 @@ class BRDR(AbstractPolicy):
         self,
         num_points: int | tuple[int, ...],
         *,
-        base: Float[Array, "..."] | None = None,
+        base: Float[Array | np.ndarray, "..."] | None = None,
         dtype: Any = None,
     ) -> DecayState:
         """Weights of one and no history."""

@@ -1,9 +1,9 @@
 """The risk of a potential, seen from both sides, and the norm derived from it."""
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+import numpy as np
+from jaxtyping import Array, Float, Num
 
 from ..core import find_root
 from .potentials import AbstractPotential
@@ -24,35 +24,40 @@ class Duality(eqx.Module):
 
 def duality(
     potential: AbstractPotential,
-    residual: Float[Array, " points"],
-    temperature: float | Float[Array, ""],
-    tilt: Float[Array, " points"] | None = None,
-    base: Float[Array, " points"] | None = None,
+    residual: Num[Array | np.ndarray, " points"],
+    temperature: float | Float[Array | np.ndarray, ""],
+    tilt: Float[Array | np.ndarray, " points"] | None = None,
+    base: Float[Array | np.ndarray, " points"] | None = None,
 ) -> Duality:
     """Primal value, dual value of `tilt`, and the gap between them.
 
     `tilt` holds probabilities, or any multiple of them; the optimal tilt if not given.
     `D(q | p) = E_p[phi*(dq/dp)]`, which need not vanish at `q = p`.
     """
-    is_linear = potential.degree() == 1
-    if not is_linear and not passes_one(potential):
+    if potential.degree() != 1 and not passes_one(potential):
         raise ValueError(
             f"`duality` needs a potential whose slope exceeds 1, got {potential}: its "
             "infimum over the shift is not attained."
         )
-    size = jnp.abs(residual)
+    size = jnp.abs(jnp.asarray(residual))
+    heat = jnp.asarray(temperature, size.dtype)
+    return _duality(potential, size, heat, tilt, base)
+
+
+@eqx.filter_jit
+def _duality(potential, size, heat, tilt, base):
     base = jnp.ones_like(size) if base is None else jnp.asarray(base, size.dtype)
     base = base / jnp.sum(base)
-    heat = jnp.asarray(temperature, size.dtype)
     heat = eqx.error_if(heat, ~(heat > 0), "`temperature` must be positive.")
-    if is_linear:  # any shift below the smallest size attains the infimum
+    if potential.degree() == 1:  # any shift below the smallest size attains the infimum
         shift, weight = jnp.min(size), jnp.ones_like(size)
+        argument = (size - shift) / heat
     else:
         count = jnp.zeros((), jnp.int32)
         peak = jnp.max(jnp.where(base > 0, size, 0))
         fit = shift_to_fit(potential, size, base, peak, heat, count)
-        shift, weight = fit.shift, fit.top_weight * fit.relative_weight(potential, size)
-    argument = (size - shift) / heat
+        shift, argument = fit.shift, fit.argument(size)
+        weight = fit.top_weight * fit.relative_weight(potential, size)
     primal = shift + heat * jnp.sum(base * potential.value(argument))
     if tilt is None:
         given = weight
@@ -66,9 +71,9 @@ def duality(
 
 def derived_functional(
     potential: AbstractPotential,
-    residual: Float[Array, " points"],
-    temperature: float | Float[Array, ""],
-    base: Float[Array, " points"] | None = None,
+    residual: Num[Array | np.ndarray, " points"],
+    temperature: float | Float[Array | np.ndarray, ""],
+    base: Float[Array | np.ndarray, " points"] | None = None,
 ) -> Float[Array, ""]:
     """`Lambda_T = T phi^-1(risk / T)`.
 
@@ -76,8 +81,12 @@ def derived_functional(
     of `SolveTemperature`.
     """
     risk = duality(potential, residual, temperature, base=base).primal
-    heat = jnp.asarray(temperature, risk.dtype)
-    target = risk / heat
+    return _derived(potential, risk, jnp.asarray(temperature, risk.dtype))
+
+
+@eqx.filter_jit
+def _derived(potential, risk, temperature):
     bound = jnp.asarray(log_largest_argument(risk.dtype), risk.dtype)
+    target = risk / temperature
     log_s = find_root(lambda x: potential.value(jnp.exp(x)) - target, -bound, bound)
-    return jax.lax.select(risk > 0, heat * jnp.exp(log_s), jnp.zeros_like(risk))
+    return jnp.where(risk > 0, temperature * jnp.exp(log_s), 0)

@@ -4,6 +4,7 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from ._pool import rows
@@ -52,7 +53,7 @@ class Hybrid(AbstractTilting):
         self,
         num_points: int | tuple[int, ...],
         *,
-        base: Float[Array, "..."] | None = None,
+        base: Float[Array | np.ndarray, "..."] | None = None,
         dtype: Any = None,
     ) -> TiltState:
         """Equal weights for `(num_funcs, num_points, ...)`."""

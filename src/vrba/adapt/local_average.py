@@ -93,7 +93,7 @@ class LocalAverage(AbstractPolicy):
         self,
         num_points: int | tuple[int, ...],
         *,
-        base: Float[Array, "..."] | None = None,
+        base: Float[Array | np.ndarray, "..."] | None = None,
         dtype: Any = None,
     ) -> NeighbourState:
         """The wrapped policy's state, and sizes of zero."""

@@ -9,7 +9,7 @@ from .unbiased import Unbiased
 from .weighting import Weighting
 
 
-def rba(eta: float = 0.01, gamma: float = 0.999) -> Weighting:
+def rba(eta: int | float = 0.01, gamma: int | float = 0.999) -> Weighting:
     """`lambda <- gamma lambda + eta r / max r`, the loss `mean((lambda R)**2)`.
 
     `lambda` starts at a tenth of its bound `eta / (1 - gamma)`: at 1 by default.
@@ -22,7 +22,7 @@ def rba(eta: float = 0.01, gamma: float = 0.999) -> Weighting:
     )
 
 
-def rad(k: float = 1.0, c: float = 1.0) -> Sampling:
+def rad(k: int | float = 1.0, c: int | float = 1.0) -> Sampling:
     """Points without repeats from the density `r**k / E[r**k] + c`. (Wu et al. 2023)"""
     if k < 0 or c < 0:
         raise ValueError(f"`rad(k=..., c=...)` must not be negative, got k={k}, c={c}.")
@@ -38,11 +38,11 @@ def rad(k: float = 1.0, c: float = 1.0) -> Sampling:
 def vrba(
     potential: AbstractPotential | None = None,
     *,
-    eta: float = 0.01,
-    first_cap: float = 10.0,
-    last_cap: float = 20.0,
-    num_stage: float = 50_000,
-    mix: float = 0.8,
+    eta: int | float = 0.01,
+    first_cap: int | float = 10.0,
+    last_cap: int | float = 20.0,
+    num_stage: int | float = 50_000,
+    mix: int | float = 0.8,
 ) -> Weighting:
     """The paper's weighting for first-order training: annealed, with a growing cap.
 
@@ -60,8 +60,8 @@ def vrba(
 def vrba_sampling(
     potential: AbstractPotential | None = None,
     *,
-    memory: float = 0.7,
-    mix: float = 0.8,
+    memory: int | float = 0.7,
+    mix: int | float = 0.8,
     correction: Unbiased | None = None,
 ) -> Sampling:
     """Sampling for second-order training, where points are redrawn now and then.

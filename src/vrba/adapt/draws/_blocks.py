@@ -100,10 +100,11 @@ def point_of(
     for offset in range(1, blocks.size):
         here = take(blocks.mass, block * blocks.size + offset)
         running.append(running[-1] + here)
-    inside = 1 - jnp.finfo(target.dtype).eps
-    target = jnp.clip(target, 0, inside * running[-1])
+    total = running[-1]
+    target = jnp.where(target < total, target, target - total)  # beyond the end: around
+    target = jnp.clip(target, 0, (1 - jnp.finfo(total.dtype).eps) * total)
     num_passed = sum((below <= target).astype(jnp.int32) for below in running[:-1])
-    point = jnp.where(running[-1] > 0, block * blocks.size + num_passed, -1)
+    point = jnp.where(total > 0, block * blocks.size + num_passed, -1)
     return jnp.where(point < 0, jnp.max(point), point)
 
 

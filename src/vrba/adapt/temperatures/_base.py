@@ -13,23 +13,33 @@ from ..potentials._base import log_largest_argument
 class Scale(eqx.Module):
     """All that links one point's size to its tilt, so that any batch can share it.
 
-    `w(r) = top_weight * phi'((r - shift) / temperature) / phi'((peak - shift) /
-    temperature)`; `count` is the number of updates before the one that measured it.
+    `w(r) = top_weight * phi'(s(r)) / phi'(s(peak))` with
+    `s(r) = offset + (r - anchor) / temperature`. The anchor is zero or the peak,
+    whichever loses no digits; `count` is the number of updates before this scale.
     """
 
     temperature: Float[Array, "*tilts"]
-    shift: Float[Array, "*tilts"]
+    anchor: Float[Array, "*tilts"]
+    offset: Float[Array, "*tilts"]
     peak: Float[Array, "*tilts"]  # the largest size
     top_weight: Float[Array, "*tilts"]  # the weight of the largest size
     count: Int[Array, "*tilts"]
+
+    @property
+    def shift(self) -> Float[Array, "*tilts"]:
+        """The `nu` of `s(r) = (r - nu) / temperature`."""
+        return self.anchor - self.temperature * self.offset
+
+    def argument(self, size: Float[Array, "*any"]) -> Float[Array, "*any"]:
+        """`s(r)`, what the potential is applied to."""
+        return self.offset + (size - self.anchor) / self.temperature
 
     def relative_weight(
         self, potential: AbstractPotential, size: Float[Array, "*any"]
     ) -> Float[Array, "*any"]:
         """`w(r) / top_weight`: one from the peak on, and where all sizes are zero."""
-        argument = (size - self.shift) / self.temperature
-        top = (self.peak - self.shift) / self.temperature
-        relative = jnp.minimum(potential.relative_slope(argument, top), 1)
+        top = self.argument(self.peak)
+        relative = jnp.minimum(potential.relative_slope(self.argument(size), top), 1)
         return jnp.where(self.peak > 0, relative, 1)
 
 
@@ -109,15 +119,18 @@ def needed_by_peak(
     return potential.inverse_slope(1 / jnp.where(share > 0, share, 1))
 
 
-def bound_temperature(
+def largest_argument(dtype: jnp.dtype) -> Float[Array, ""]:
+    """The largest `size / temperature` that potentials are asked to bear."""
+    return jnp.exp(jnp.asarray(log_largest_argument(dtype), dtype))
+
+
+def keep_warm(
     temperature: Float[Array, ""], peak: Float[Array, ""]
 ) -> Float[Array, ""]:
-    """Keep `peak / temperature` inside the floats; beyond, the tilt has its limit."""
-    largest = jnp.exp(
-        jnp.asarray(log_largest_argument(temperature.dtype), temperature.dtype)
-    )
-    bounded = jnp.clip(temperature, peak / largest, peak * largest)
-    return jnp.where(peak > 0, bounded, 1)
+    """A temperature that keeps `peak / temperature` finite; colder, nothing changes."""
+    coldest = peak / largest_argument(peak.dtype)
+    temperature = jnp.maximum(temperature, coldest)
+    return jnp.where(temperature > 0, temperature, 1)
 
 
 def rescale(
@@ -127,17 +140,28 @@ def rescale(
     peak: Float[Array, ""],
     temperature: Float[Array, ""],
     count: Int[Array, ""],
-    shift: Float[Array, ""] | None = None,
+    at_peak: Float[Array, ""] | None = None,
 ) -> Scale:
-    """The scale of the tilt at a given temperature and shift, divided by its mean.
+    """The scale of the tilt at a given temperature, divided by its mean.
 
-    Without a shift it is zero, or the peak where the potential does not mind: then
-    only differences from the largest size enter.
+    `at_peak` is the argument of the largest size. Without it the shift is zero, or, for
+    a potential that does not mind, such that only differences from the peak enter.
     """
-    temperature = bound_temperature(temperature, peak)
-    if shift is None:
-        shift = peak if potential.is_shift_invariant() else jnp.zeros_like(peak)
-    scale = Scale(temperature, shift, peak, jnp.ones_like(peak), count)
+    zero = jnp.zeros_like(peak)
+    temperature = keep_warm(temperature, peak)
+    if at_peak is None and potential.is_shift_invariant():
+        at_peak = zero
+    if at_peak is None:  # hotter, the arguments vanish and the tilt has its limit
+        hottest = jnp.where(peak > 0, peak * largest_argument(peak.dtype), temperature)
+        temperature = jnp.minimum(temperature, hottest)
+    scale = Scale(
+        temperature=temperature,
+        anchor=zero if at_peak is None else peak,
+        offset=zero if at_peak is None else at_peak,
+        peak=peak,
+        top_weight=jnp.ones_like(peak),
+        count=count,
+    )
     mean = mean_over(scale.relative_weight(potential, size), probability)
     top_weight = 1 / jnp.where(mean > 0, mean, 1)
     return eqx.tree_at(lambda scale: scale.top_weight, scale, top_weight)

@@ -10,7 +10,7 @@ from ._base import (
     AbstractSchedule,
     AbstractTemperature,
     Scale,
-    bound_temperature,
+    keep_warm,
     mean_over,
     needed_by_peak,
     rescale,
@@ -74,7 +74,7 @@ def shift_to_fit(
     The unknown is the argument of the peak, `z = (peak - nu) / T`: at least the slope
     one of all points alike, at most what the peak alone, or the lowest point, needs.
     """
-    temperature = bound_temperature(temperature, peak)
+    temperature = keep_warm(temperature, peak)
     if potential.is_shift_invariant():
         scale = rescale(potential, size, probability, peak, temperature, count)
         at_top = potential.inverse_slope(scale.top_weight)
@@ -94,5 +94,4 @@ def shift_to_fit(
             at_top = jnp.exp(
                 find_root(lambda x: excess(jnp.exp(x)), jnp.log(one), jnp.log(upper))
             )
-    shift = peak - temperature * at_top
-    return rescale(potential, size, probability, peak, temperature, count, shift=shift)
+    return rescale(potential, size, probability, peak, temperature, count, at_top)

@@ -62,15 +62,7 @@ class SolveTemperature(AbstractTemperature):
 
         log_inverse = find_root(excess, jnp.log(one), upper)
         temperature = safe_peak * jnp.exp(-log_inverse)
-        return rescale(
-            potential,
-            size,
-            probability,
-            peak,
-            temperature,
-            count,
-            shift=jnp.zeros_like(peak),
-        )
+        return rescale(potential, size, probability, peak, temperature, count)
 
 
 def passes_one(potential: AbstractPotential) -> bool:

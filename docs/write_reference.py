@@ -1,0 +1,149 @@
+"""Writes docs/reference.md from what the package exports: `make docs`."""
+
+import ast
+import inspect
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import vrba
+
+PAGE = Path(__file__).parent / "reference.md"
+HEAD = """# Reference
+
+Every name that `vrba` exports, with its settings and their defaults. Written by
+`make docs` from the source: change the docstrings, not this page.
+"""
+
+
+def exports(package: ModuleType) -> list[str]:
+    """The names of a package's `from .x import X as X` lines."""
+    tree = ast.parse(inspect.getsource(package))
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    return [alias.name for node in imports for alias in node.names if alias.asname]
+
+
+def documented() -> dict[str, list[Any]]:
+    """Exported classes and functions by kind: policies first, core last."""
+    values = [getattr(room, n) for room in (vrba, vrba.core) for n in exports(room)]
+    values = [value for value in values if not inspect.ismodule(value)]
+    functions = filter(inspect.isfunction, vars(vrba.presets).values())
+    values += [fn for fn in functions if kind_of(fn) == "Presets"]
+    found: dict[str, list[Any]] = {}
+    for value in dict.fromkeys(values):
+        found.setdefault(kind_of(value), []).append(value)
+    rank = {"Policies": -2, "Presets": -1, "Core": 1}
+    kinds = sorted(found, key=lambda kind: (rank.get(kind, 0), kind))
+    return {kind: sorted(found[kind], key=lambda v: v.__name__) for kind in kinds}
+
+
+def kind_of(value: Any) -> str:
+    """The interface that a class fulfils, or else the module it lives in."""
+    bases = [base.__name__ for base in getattr(value, "__mro__", ())]
+    roots = [name[8:] for name in bases if name.startswith("Abstract")]
+    if roots:
+        stem, last = roots[-1][:-1], roots[-1][-1]
+        return stem + {"y": "ies", "s": "ses"}.get(last, last + "s")
+    if value.__name__.endswith("State"):
+        return "States"
+    room, file = public_module(value).split(".")[1:]
+    return (room if room == "core" else file).capitalize()
+
+
+def public_module(value: Any) -> str:
+    """The module of `value` up to its first private part."""
+    return value.__module__.split("._")[0]
+
+
+def name_of(value: Any) -> str:
+    """How a reader who imported `vrba` calls it."""
+    is_top = getattr(vrba, value.__name__, None) is value
+    return value.__name__ if is_top else f"{kind_of(value).lower()}.{value.__name__}"
+
+
+def settings(node: ast.ClassDef) -> list[str]:
+    """The arguments of a class that is built from its fields."""
+    plain, keyword = [], []
+    for field in (n for n in node.body if isinstance(n, ast.AnnAssign)):
+        kind, default, is_keyword = ast.unparse(field.annotation), field.value, False
+        if isinstance(default, ast.Call) and ast.unparse(default.func) == "eqx.field":
+            options = {option.arg: option.value for option in default.keywords}
+            default, is_keyword = options.get("default"), "kw_only" in options
+        text = f"{ast.unparse(field.target)}: {kind}"
+        text += f" = {ast.unparse(default)}" if default else ""
+        if not kind.startswith("ClassVar"):
+            (keyword if is_keyword else plain).append(text)
+    return plain + ["*"] * bool(keyword) + keyword
+
+
+def arguments(node: ast.FunctionDef, is_typed: bool) -> list[str]:
+    """The arguments of a function as they are written."""
+    args, equals = node.args, " = " if is_typed else "="
+
+    def show(arg: ast.arg, default: ast.expr | None) -> str:
+        text = ast.unparse(arg) if is_typed else arg.arg
+        return text + (equals + ast.unparse(default) if default else "")
+
+    without = [None] * (len(args.args) - len(args.defaults))
+    plain = map(show, args.args, [*without, *args.defaults])
+    plain = [text for text in plain if text not in ("self", "cls")]
+    keyword = [*map(show, args.kwonlyargs, args.kw_defaults)]
+    return plain + ["*"] * bool(keyword) + keyword
+
+
+def call(name: str, args: list[str], returns: ast.expr | None = None) -> str:
+    """A call on one line, or on one line for each argument."""
+    end = f") -> {ast.unparse(returns)}" if returns else ")"
+    text = f"{name}({', '.join(args)}{end}"
+    if len(text) > 80:
+        text = "\n".join([f"{name}(", *(f"    {arg}," for arg in args), end])
+    return f"```python\n{text}\n```".replace("'", '"')
+
+
+def members(cls: type, node: ast.ClassDef) -> list[str]:
+    """One line for each public value or method that no base announces."""
+    values = [n.targets[0] for n in node.body if isinstance(n, ast.Assign)]
+    found = [f"- `{cls.__name__}.{ast.unparse(value)}`" for value in values]
+    known = {
+        n for b in cls.__mro__[1:] for n in (*vars(b), *inspect.get_annotations(b))
+    }
+    for method in (n for n in node.body if isinstance(n, ast.FunctionDef)):
+        if not method.name.startswith("_") and method.name not in known:
+            about = (ast.get_docstring(method) or "").splitlines()[0]
+            args = f"({', '.join(arguments(method, is_typed=False))})"
+            is_property = "property" in map(ast.unparse, method.decorator_list)
+            found.append(f"- `{method.name}{'' if is_property else args}`: {about}")
+    return found
+
+
+def entry(value: Any) -> str:
+    """Heading, signature, docstring and members of one export."""
+    node, name = ast.parse(inspect.getsource(value)).body[0], name_of(value)
+    parts = [f"### `{name}`", inspect.cleandoc(value.__doc__)]
+    if isinstance(node, ast.FunctionDef):
+        parts.insert(1, call(name, arguments(node, is_typed=True), node.returns))
+    elif isinstance(node, ast.ClassDef):
+        functions = [n for n in node.body if isinstance(n, ast.FunctionDef)]
+        init = [arguments(n, True) for n in functions if n.name == "__init__"]
+        if hasattr(value, "__dataclass_fields__") and "Abstract" not in name:
+            parts.insert(1, call(name, init[0] if init else settings(node)))
+        parts += filter(None, ["\n".join(members(value, node))])
+    return "\n\n".join(parts) + "\n"
+
+
+def reference() -> str:
+    """The whole page."""
+    names = [name for name in exports(vrba) if inspect.ismodule(getattr(vrba, name))]
+    rooms = [f"- `vrba.{n}`: {inspect.getdoc(getattr(vrba, n))}\n" for n in names]
+    parts = [HEAD, "".join(rooms)]
+    for kind, values in documented().items():
+        home = sys.modules[min(map(public_module, values), key=len)]
+        is_home = home.__name__.endswith(kind.lower())
+        about = [f"{inspect.getdoc(home)}\n"] if is_home else []
+        parts += [f"## {kind}\n", *about, *map(entry, values)]
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(reference())

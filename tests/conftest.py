@@ -1,0 +1,29 @@
+"""Exact arithmetic, loud promotions, and the same random numbers every time."""
+
+import itertools
+
+import jax
+import pytest
+from hypothesis import settings
+
+jax.config.update("jax_enable_x64", True)
+jax.config.update("jax_numpy_dtype_promotion", "strict")
+jax.config.update("jax_numpy_rank_promotion", "raise")
+
+settings.register_profile("house", deadline=None, derandomize=True, max_examples=25)
+settings.load_profile("house")
+
+
+@pytest.fixture
+def keys():
+    """An endless, seeded stream of PRNG keys."""
+    root = jax.random.key(2025)
+    return (jax.random.fold_in(root, i) for i in itertools.count())
+
+
+def pytest_collection_modifyitems(items):
+    """Tests of one case run in one worker, where what they compile is shared."""
+    for item in items:
+        case = getattr(item, "callspec", None)
+        name = case.params.get("name", item.name) if case else item.name
+        item.add_marker(pytest.mark.xdist_group(f"{item.path.stem}-{name}"))

@@ -1,0 +1,214 @@
+"""Both sides of the risk, its limits, and each slip of the paper pinned down."""
+
+import jax
+import jax.numpy as jnp
+import mpmath as mp
+import numpy as np
+import pytest
+from adapt_cases import ADAPTIVE, POTENTIALS, tilt
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy.optimize import minimize_scalar
+
+import vrba
+
+RNG = np.random.default_rng(11)
+SIZE = np.abs(RNG.normal(size=7))
+weights = hnp.arrays(np.float64, 7, elements=st.floats(1e-3, 1))
+levels = st.floats(0.05, 20)
+
+
+@pytest.mark.parametrize("name", list(POTENTIALS))
+@given(size=hnp.arrays(np.float64, 7, elements=st.floats(0, 10)), level=levels)
+def test_gap_is_zero_at_the_optimal_tilt(name, size, level):
+    both = vrba.duality(POTENTIALS[name], size, level)
+    scale = 1 + np.abs(both.primal) + level
+    np.testing.assert_allclose(both.gap / scale, 0, atol=1e-11)
+    np.testing.assert_allclose(np.mean(both.weight), 1, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", list(POTENTIALS))
+@given(other=weights, level=levels)
+def test_every_other_tilt_stays_below(name, other, level):
+    both = vrba.duality(POTENTIALS[name], SIZE, level, tilt=other)
+    assert both.gap >= -1e-11 * (1 + abs(both.primal))
+
+
+@pytest.mark.parametrize("name", list(ADAPTIVE))
+def test_primal_is_the_infimum_over_the_shift(name):
+    potential = ADAPTIVE[name]
+    base = RNG.dirichlet(np.ones(7))
+    for level in (0.2, 1.5):
+        both = vrba.duality(potential, SIZE, level, base=base)
+
+        @jax.jit
+        def primal(shift, level=level, base=base):
+            value = potential.value((SIZE - shift) / level)
+            return shift + level * jnp.sum(base * value)
+
+        found = minimize_scalar(
+            lambda shift, fn=primal: float(fn(shift)),
+            bounds=(float(both.shift) - level, float(both.shift) + level),
+            method="bounded",
+            options={"xatol": 1e-10},
+        )
+        np.testing.assert_allclose(float(both.primal), found.fun, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", list(ADAPTIVE))
+def test_risk_tends_to_the_maximum_as_the_temperature_falls(name):
+    """Slip (c): with `q >= 0` on a pool no superlinear risk has another limit."""
+    risks = [float(vrba.duality(ADAPTIVE[name], SIZE, t).primal) for t in (1e-6, 1e-9)]
+    np.testing.assert_allclose(risks[1], SIZE.max(), rtol=2e-4)
+    assert abs(risks[1] - SIZE.max()) < abs(risks[0] - SIZE.max())
+
+
+def test_linear_risk_is_the_mean():
+    both = vrba.duality(vrba.Linear(), SIZE, 0.3)
+    np.testing.assert_allclose(both.primal, SIZE.mean(), rtol=1e-14)
+    assert vrba.duality(vrba.Linear(), SIZE, 0.3, tilt=SIZE).gap == jnp.inf
+
+
+def test_divergence_need_not_vanish_at_the_base():
+    both = vrba.duality(vrba.Quadratic(), SIZE, 2.0, tilt=np.ones(7))
+    np.testing.assert_allclose(both.dual, SIZE.mean() - 2.0 * 0.25, rtol=1e-13)
+
+
+def test_slip_a_the_divergence_enters_with_a_minus():
+    """Printed with a plus, the dual would exceed the primal value."""
+    level, weight = 0.7, SIZE / SIZE.mean()
+    price = float(jnp.mean(vrba.Exponential().conjugate(jnp.asarray(weight))))
+    both = vrba.duality(vrba.Exponential(), SIZE, level, tilt=weight)
+    np.testing.assert_allclose(
+        both.dual, np.mean(weight * SIZE) - level * price, rtol=1e-13
+    )
+    assert np.mean(weight * SIZE) + level * price > both.primal
+
+
+def test_slip_a_the_gibbs_tilt_needs_its_temperature():
+    for level in (0.5, 3.0):
+        gibbs = np.exp(SIZE / level)
+        bare = np.exp(SIZE)
+        assert vrba.duality(vrba.Exponential(), SIZE, level, tilt=gibbs).gap < 1e-13
+        assert vrba.duality(vrba.Exponential(), SIZE, level, tilt=bare).gap > 1e-2
+
+
+def test_slip_b_the_entropic_risk_and_what_was_printed():
+    mp.mp.dps = 60
+    for level in (1.0, 1e-2):
+        mean = sum(mp.exp(mp.mpf(r) / level) for r in SIZE) / 7
+        risk = level * mp.log(mean)
+        both = vrba.duality(vrba.Exponential(), SIZE, level)
+        np.testing.assert_allclose(float(both.primal), float(risk), rtol=1e-13)
+        printed = level * mp.log(1 + mp.log(mean))
+        got = vrba.derived_functional(vrba.Exponential(), SIZE, level)
+        np.testing.assert_allclose(float(got), float(printed), rtol=1e-12)
+    assert vrba.derived_functional(vrba.Exponential(), SIZE, 1e-6) < 1e-3 * SIZE.max()
+
+
+@pytest.mark.parametrize("p", [1.5, 2.0, 3.0])
+def test_slip_c_powers_derive_their_norm(p):
+    norm = np.mean(SIZE**p) ** (1 / p)
+    _, scale = tilt(vrba.Power(p), vrba.SolveTemperature(), SIZE)
+    best = float(scale.temperature)
+    at_best = vrba.derived_functional(vrba.Power(p), SIZE, best)
+    np.testing.assert_allclose(float(at_best), norm, rtol=1e-12)
+    for factor in (0.3, 0.9, 1.1, 4.0):
+        lower = vrba.derived_functional(vrba.Power(p), SIZE, factor * best)
+        assert float(lower) < norm
+
+
+def test_slip_c_the_standard_deviation_needs_negative_weights():
+    """Unclipped, the quadratic functional tends to it; with `q >= 0` it does not."""
+    level = 1e-4
+    spread = SIZE.std()
+    mean = SIZE.mean()
+    unclipped = mean + np.mean((SIZE - mean) ** 2) / level - level / 4
+    np.testing.assert_allclose(np.sqrt(level * unclipped), spread, rtol=1e-3)
+    got = float(vrba.derived_functional(vrba.Quadratic(), SIZE, level))
+    np.testing.assert_allclose(got, np.sqrt(level * SIZE.max()), rtol=1e-2)
+
+
+@pytest.mark.parametrize("name", list(POTENTIALS))
+@given(size=hnp.arrays(np.float64, 7, elements=st.floats(0, 5)))
+def test_slip_d_no_tilt_lowers_the_variance(name, size):
+    weight, _ = tilt(POTENTIALS[name], vrba.LogAnnealing(), size)
+    assert np.var(size * weight) >= np.var(size) * (1 - 1e-9) - 1e-12
+
+
+def test_slip_e_the_limit_variance_of_the_self_normalised_estimator():
+    weight, _ = tilt(vrba.Quadratic(), vrba.SolveTemperature(), SIZE)
+    mean = np.mean(weight * SIZE)
+    limit = np.mean(weight**2 * (SIZE - mean) ** 2)
+    rng, num_draws = np.random.default_rng(0), 2000
+    ids = rng.integers(0, 7, size=(4000, num_draws))
+    estimate = np.sum(weight[ids] * SIZE[ids], 1) / np.sum(weight[ids], 1)
+    error = np.sqrt(2 / 4000)  # of a variance from 4,000 repeats
+    np.testing.assert_allclose(num_draws * estimate.var(), limit, rtol=4 * error)
+    assert abs(num_draws * estimate.var() / np.var(SIZE * weight) - 1) > 10 * error
+
+
+def collinear(a, b):
+    return float(jnp.vdot(a, b) / (jnp.linalg.norm(a) * jnp.linalg.norm(b)))
+
+
+@pytest.mark.parametrize("potential", [vrba.Quadratic(), vrba.Power(3)])
+@pytest.mark.parametrize(
+    "objective",
+    [vrba.SquaredLoss(), vrba.ExactSquaredLoss(), vrba.FirstPowerLoss()],
+    ids=lambda o: type(o).__name__,
+)
+@pytest.mark.parametrize("kind", [vrba.Weighting, vrba.Sampling])
+def test_slip_f_the_norm_that_is_descended(potential, objective, kind):
+    """The gradient of the loss points along that of the L^p norm it names."""
+    policy = kind(
+        potential,
+        vrba.Fixed(1.0),
+        vrba.Smoothing(memory=0.0, rate=1.0, mix=1.0, is_normalised=False),
+        objective=objective,
+        floor=0.0,
+    )
+    matrix = jnp.asarray(np.random.default_rng(1).normal(size=(7, 3)))
+    params = jnp.asarray([0.3, -1.0, 0.7])
+    residual_fn = lambda params: jnp.tanh(matrix @ params) + 0.2
+    state = policy.update(policy.init(7), residual_fn(params))
+
+    def expected_loss(params):
+        weight = policy.weights(state)
+        each = jax.vmap(lambda w, r: objective.mean(w[None], r[None]))
+        return jnp.sum(policy.probability(state) * each(weight, residual_fn(params)))
+
+    exponent = float(policy.descends().removeprefix("L").split(" ")[0])
+    norm = lambda params: jnp.mean(jnp.abs(residual_fn(params)) ** exponent)
+    alike = collinear(jax.grad(expected_loss)(params), jax.grad(norm)(params))
+    np.testing.assert_allclose(alike, 1, atol=1e-12)
+    other = lambda params: jnp.mean(jnp.abs(residual_fn(params)) ** (exponent + 1))
+    assert collinear(jax.grad(expected_loss)(params), jax.grad(other)(params)) < 0.9999
+
+
+def test_slip_f_published_settings_say_three_and_four():
+    assert vrba.Sampling(vrba.Quadratic()).descends() == "L3 norm"
+    assert vrba.presets.rba().descends() == "L4 norm"
+    assert vrba.presets.uniform().descends() == "L2 norm"
+    unbiased = vrba.Sampling(vrba.Quadratic(), correction=vrba.Unbiased())
+    assert unbiased.descends() == "L2 norm"
+    assert "Exponential" in vrba.Weighting(vrba.Exponential()).descends()
+
+
+def test_slip_h_the_bound_of_the_weights():
+    """`eta / (1 - gamma)`, reached by a point that always has the largest residual."""
+    policy = vrba.presets.rba(eta=0.05, gamma=0.9)
+    state = policy.init(3)
+    residual = jnp.asarray([1.0, 0.2, 0.0])
+    for _ in range(300):
+        state = policy.update(state, residual)
+    np.testing.assert_allclose(state.weight[0], 0.5, rtol=1e-12)
+    assert jnp.all(state.weight <= 0.5 * (1 + 1e-12))
+
+
+def test_duality_refuses_what_has_no_minimum():
+    with pytest.raises(ValueError, match="slope exceeds 1"):
+        vrba.duality(vrba.Custom(lambda s: jnp.sqrt(1 + s**2)), SIZE, 1.0)
+    with pytest.raises(Exception, match="temperature"):
+        vrba.duality(vrba.Quadratic(), SIZE, -1.0)
