@@ -1,9 +1,10 @@
 """Fit a front that moves: points drawn uniformly against points drawn by residual.
 
-Both arms train the same small network with the same Adam on the same pool of points,
-redrawn and shuffled in every round, with the learning rate that is best for the uniform
-arm among 0.005, 0.01, 0.02 and 0.04. To look over the pool once in a round costs the
-adaptive arm forward passes: the uniform arm gets as many steps more as they are worth.
+Both arms train the same small network with the same Adam on batches from one pool, at
+the learning rate that is best for the uniform arm among 0.005, 0.01, 0.02 and 0.04. To
+look over the pool once in a round costs the adaptive arm forward passes: the uniform
+arm gets as many steps more as they are worth. Try it without the correction, too: the
+largest error falls further, the mean error less.
 """
 
 import time
@@ -27,9 +28,10 @@ PICTURE = Path("out/sharp_front.png")
 POOL = np.mgrid[-1:1:128j, -1:1:256j].reshape(2, -1).T.astype("float32")
 GRID = np.mgrid[-1:1:201j, -1:1:1001j].reshape(2, -1).T.astype("float32")
 POOL_PASS = round(len(POOL) / (3 * BATCH))  # in steps: a gradient costs three passes
+DRAWS = vrba.WithReplacement()  # in random order, ready to be cut into batches
 ARMS = {
-    "uniform": vrba.presets.uniform(),
-    "vrba": vrba.Sampling(vrba.Quadratic(), correction=vrba.Unbiased()),
+    "uniform": vrba.Sampling(vrba.Linear(), draws=DRAWS),
+    "vrba": vrba.Sampling(vrba.Quadratic(), correction=vrba.Unbiased(), draws=DRAWS),
 }
 Runs = dict[str, list[dict[str, np.ndarray]]]
 
@@ -63,20 +65,19 @@ def train(seed: Array, policy: vrba.Sampling) -> dict[str, Array]:
         updates, moments = optimizer.update(jax.grad(loss_fn)(params), moments)
         return (optax.apply_updates(params, updates), moments), None
 
-    def train_round(carry, keys):
+    def train_round(carry, key):
         params, moments, state = carry
         if not is_uniform:
             state = policy.update(state, residual_fn(params, pool))
-        ids = policy.draw(state, num_steps * BATCH, key=keys[0])
-        ids = jax.random.permutation(keys[1], ids)  # they come in order of the pool
+        ids = policy.draw(state, num_steps * BATCH, key=key)
         points, weight = pool[ids], policy.weights(state, ids)
         batches = points.reshape(-1, BATCH, 2), weight.reshape(-1, BATCH)
         (params, moments), _ = jax.lax.scan(train_step, (params, moments), batches)
-        rms = jnp.sqrt(jnp.mean(residual_fn(params, pool[::8]) ** 2))
+        rms = jnp.sqrt(jnp.mean(residual_fn(params, pool[::7]) ** 2))
         return (params, moments, state), (rms, points[:3000])
 
     carry = params, optimizer.init(params), policy.init(len(pool))
-    keys = jax.random.split(key, (NUM_ROUNDS, 2))
+    keys = jax.random.split(key, NUM_ROUNDS)
     (params, _, _), (curve, drawn) = jax.lax.scan(train_round, carry, keys)
     error = jnp.abs(residual_fn(params, GRID))
     return {"error": error, "curve": curve, "drawn": drawn[-1]}
@@ -132,8 +133,8 @@ def draw_picture(runs: Runs) -> None:
         curves = np.stack([run["curve"] for run in runs[name]], axis=1)
         lines = axes[1, 0].semilogy(costs / 1000, curves, style, color="black")
         lines[0].set_label(name)
-    figure.colorbar(image, ax=axes[0, 1:], shrink=0.8)
-    axes[1, 0].set(title=f"{len(SEEDS)} seeds", ylabel="rms residual on the pool")
+    figure.colorbar(image, ax=axes[0, 1:], shrink=0.8, label="|network - target|")
+    axes[1, 0].set(title=f"training, {len(SEEDS)} seeds", ylabel="rms residual")
     axes[1, 0].set(xlabel="cost, in thousands of steps", box_aspect=1)
     axes[1, 0].legend()
     PICTURE.parent.mkdir(exist_ok=True)

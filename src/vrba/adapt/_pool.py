@@ -64,15 +64,21 @@ class AbstractPoolPolicy(AbstractTilting):
             return mass + ratio * jnp.mean(mass)
         return mass + ratio * jnp.sum(mass) * self.base(state)
 
-    def correction_factor(self, state: TiltState) -> Float[Array, " points"]:
-        """`p / q` to the power with which weights enter the loss."""
-        base = self.base(state)
+    def correction_factor(
+        self, state: TiltState, ids: ArrayOfIds | None
+    ) -> Float[Array, " batch"]:
+        """`p / q` to the power that the loss takes back; one if uncorrected."""
+        weight = rows(state.weight, ids)
         if self.correction is None:
-            return jnp.ones_like(base)
-        mass = self.floored_mass(state)
-        return self.correction.factor(
-            base, mass / jnp.sum(mass), self.objective.loss_power
-        )
+            return jnp.ones(weight.shape[0], weight.dtype)
+        if state.base is None:
+            mean = jnp.mean(state.weight, axis=0)
+        else:
+            share = jnp.sum(state.base, axis=0)
+            mean = jnp.sum(state.base * state.weight, axis=0) / share
+        tilt = weight / mean if weight.ndim == 1 else jnp.mean(weight / mean, axis=1)
+        base_over_tilt = 1 / ((1 - self.floor) * tilt + self.floor)
+        return self.correction.factor(base_over_tilt, self.objective.loss_power)
 
 
 def tilted_mass(state: TiltState) -> Float[Array, " points"]:

@@ -157,15 +157,19 @@ def measure_scale(
     state: TiltState,
     size: Float[Array, "batch *rest"],
     share: Float[Array, "batch *rest"] | None,
+    largest: Float[Array, ""] | None = None,
 ) -> Scale:
     """The scale of finite sizes; one for all, or one for each place on an axis.
 
     `share` is the base of these points, not normalised; `None` is the uniform one.
+    `largest` is the largest size, if it is known.
     """
+    axis = policy.separate_axis(state)
+    largest = None if axis is not None else largest
 
     def measure(size, share):
         if share is None:
-            probability, peak = None, jnp.max(size)
+            probability, peak = None, jnp.max(size) if largest is None else largest
         else:
             total = jnp.sum(share)
             probability = share.reshape(-1) / jnp.where(total > 0, total, 1)
@@ -174,7 +178,6 @@ def measure_scale(
             policy.potential, size.reshape(-1), probability, peak, state.num_updates
         )
 
-    axis = policy.separate_axis(state)
     new = (measure if axis is None else jax.vmap(measure, in_axes=axis))(size, share)
     if policy.scale_memory == 0:
         return new
@@ -222,15 +225,18 @@ def advance(
     old = state.weight if ids is None else state.weight[ids]
     share = batch_base(state, size, ids)
 
-    def blend(size, share):
-        used = measure_scale(policy, state, size, share) if scale is None else scale
+    def blend(size, share, largest=None):
+        if scale is None:
+            used = measure_scale(policy, state, size, share, largest)
+        else:
+            used = scale
         axis, one_tilt = policy.separate_axis(state), policy.smoothing.blend
         if axis is not None:
             one_tilt = jax.vmap(one_tilt, in_axes=(axis, None, axis, 0), out_axes=axis)
         return one_tilt(old, policy.potential, size, used), used
 
     def all_of_them():
-        return *blend(size, share), jnp.zeros((), jnp.int32)
+        return *blend(size, share, largest), jnp.zeros((), jnp.int32)
 
     def finite_ones():
         is_finite = jnp.isfinite(size)
@@ -241,8 +247,9 @@ def advance(
         num_rejected = jnp.sum(~is_finite, dtype=jnp.int32)
         return jnp.where(is_finite, new, old), used, num_rejected
 
+    largest = jnp.max(size)
     new, used, num_rejected = jax.lax.cond(
-        jnp.isfinite(jnp.max(size)), all_of_them, finite_ones
+        jnp.isfinite(largest), all_of_them, finite_ones
     )
     return TiltState(
         weight=new if ids is None else state.weight.at[ids].set(new),

@@ -49,12 +49,12 @@ class LocalAverage(AbstractPolicy):
         neighbours: Int[Array | np.ndarray, "points neighbours"],
     ):
         self.policy = policy
-        num_points = np.shape(neighbours)[0]
         if np.ndim(neighbours) != 2 or np.size(neighbours) == 0:
             raise ValueError(
                 "`neighbours` must list the neighbours of each point, got shape "
                 f"{np.shape(neighbours)}."
             )
+        num_points = np.shape(neighbours)[0]
         if np.min(neighbours) < 0 or np.max(neighbours) >= num_points:
             raise ValueError(
                 f"`neighbours` must hold ids between 0 and {num_points - 1}, got "

@@ -3,7 +3,7 @@
 import equinox as eqx
 from jaxtyping import Array, Float
 
-from ._pool import AbstractPoolPolicy, check_floor, rows
+from ._pool import AbstractPoolPolicy, check_floor
 from ._residual import ArrayOfIds
 from ._tilt import TiltState, check_settings
 from .draws import AbstractDraw, Stratified
@@ -39,7 +39,7 @@ class Sampling(AbstractPoolPolicy):
         self, state: TiltState, ids: ArrayOfIds | None = None
     ) -> Float[Array, " batch"]:
         """One, or the correction."""
-        return rows(self.correction_factor(state), ids)
+        return self.correction_factor(state, ids)
 
     def mass(self, state: TiltState) -> Float[Array, " points"]:
         """The tilt, with a share `floor` of the base."""

@@ -23,10 +23,7 @@ class Unbiased(eqx.Module):
             )
 
     def factor(
-        self,
-        base: Float[Array, "*points"],
-        probability: Float[Array, "*points"],
-        loss_power: int,
-    ) -> Float[Array, "*points"]:
-        """What multiplies the weight, whose `loss_power` enters the loss."""
-        return (base / probability) ** (self.strength / loss_power)
+        self, base_over_tilt: Float[Array, " points"], loss_power: int
+    ) -> Float[Array, " points"]:
+        """What multiplies a weight that enters the loss with `loss_power`."""
+        return base_over_tilt ** (self.strength / loss_power)

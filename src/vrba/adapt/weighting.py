@@ -46,7 +46,7 @@ class Weighting(AbstractPoolPolicy):
         weight = weight if power == 1 else weight**power
         if self.correction is None:
             return weight
-        factor = rows(self.correction_factor(state), ids)
+        factor = self.correction_factor(state, ids)
         return weight * factor.reshape(-1, *(1,) * (weight.ndim - 1))
 
     def mass(self, state: TiltState) -> Float[Array, " points"]:

@@ -6,6 +6,7 @@ keeps the resolution that a sum over ten million points would lose.
 """
 
 import math
+from collections.abc import Callable
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -63,20 +64,21 @@ def block_of(blocks: Blocks, position: Float[Array, " draws"]) -> Int[Array, " d
 
 
 def block_of_slots(
-    blocks: Blocks, place: Float[Array, " draws"]
-) -> Int[Array, " draws"]:
-    """The block of each position `(j + place[j]) total / n`, slot by slot.
+    blocks: Blocks,
+    num_slots: int,
+    place_fn: Callable[[Int[Array, " any"]], Float[Array, " any"]],
+) -> Int[Array, " {num_slots}"]:
+    """The block of each position `(j + place_fn(j)) total / n`, slot by slot.
 
     Sorted positions need no search: a block that ends at `x` slots ends after
     `floor(x)` positions, and after one more if the place in that slot is below the
     fraction. Counting the ends up to each slot gives its block.
     """
-    num_slots = place.size
     end = blocks.cumulative * (num_slots / blocks.total)
     slot = jnp.minimum(jnp.floor(end), num_slots - 1).astype(jnp.int32)
-    is_passed = take(place, slot) < end - slot.astype(end.dtype)
+    is_passed = place_fn(slot) < end - slot.astype(end.dtype)
     num_passed = slot + is_passed.astype(jnp.int32)
-    ends = jnp.zeros(num_slots + 1, jnp.float32)
+    ends = jnp.zeros(num_slots + 1, jnp.float32)  # counts: exact, and quick to sum up
     ends = ends.at[num_passed].add(1.0, mode="promise_in_bounds")
     block = cumulative_sum(ends)[:num_slots].astype(jnp.int32)
     return jnp.minimum(block, blocks.cumulative.size - 1)

@@ -1,5 +1,7 @@
 """One draw from each of n equal slots of the cumulative probability."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, UInt32
@@ -15,7 +17,8 @@ class Stratified(AbstractDraw):
 
     Counts deviate far less from `n q_i` than with independent draws. The places follow
     an evenly spread sequence from a random start, so that, unlike `Systematic`, it does
-    not fall into step with a pool in Sobol or grid order.
+    not fall into step with a pool in Sobol or grid order. Ids come in the order of the
+    pool: shuffle them before cutting one draw into batches.
     """
 
     def ids(
@@ -23,23 +26,23 @@ class Stratified(AbstractDraw):
     ) -> Int[Array, " {num_points}"]:
         """Two random numbers start the sequences of places and of their next digits."""
         start = jax.random.bits(key, (2,), jnp.uint32)
-        place, more = (
-            spread(start[i], num_points, step, mass.dtype)
+        place_fn, digits_fn = (
+            functools.partial(spread, start[i], step=step, dtype=mass.dtype)
             for i, step in enumerate(PLASTIC_STEPS)
         )
         blocks = make_blocks(mass)
-        block = block_of_slots(blocks, place)
-        slot = jnp.arange(num_points, dtype=mass.dtype)
+        block = block_of_slots(blocks, num_points, place_fn)
+        slot = jnp.arange(num_points, dtype=jnp.int32)
+        position = slot.astype(mass.dtype) + place_fn(slot)
         unit = blocks.total / num_points
         rounding = jnp.finfo(mass.dtype).eps * blocks.total
-        return point_of(blocks, block, (slot + place) * unit, more * rounding)
+        return point_of(blocks, block, position * unit, digits_fn(slot) * rounding)
 
 
 def spread(
-    start: UInt32[Array, ""], num_terms: int, step: int, dtype: jnp.dtype
-) -> Float[Array, " {num_terms}"]:
-    """`start + j * step` modulo `2**32`, as numbers in `[0, 1)`."""
-    index = jax.lax.iota(jnp.uint32, num_terms)
-    bits = start + index * jnp.uint32(step)
+    start: UInt32[Array, ""], index: Int[Array, " any"], step: int, dtype: jnp.dtype
+) -> Float[Array, " any"]:
+    """`start + index * step` modulo `2**32`, as numbers in `[0, 1)`."""
+    bits = start + index.astype(jnp.uint32) * jnp.uint32(step)
     digits = min(32, jnp.finfo(dtype).nmant)  # so that none is rounded up to one
     return (bits >> (32 - digits)).astype(dtype) * 2.0**-digits

@@ -13,7 +13,8 @@ class Systematic(AbstractDraw):
 
     The least noise in the counts. Shuffle the pool first: from a pool in Sobol order
     the fixed stride picks points that share their leading digits. In float32 and beyond
-    a million points `Stratified` keeps the probabilities better.
+    a million points `Stratified` keeps the probabilities better. Ids come in the order
+    of the pool.
     """
 
     def ids(
@@ -22,7 +23,8 @@ class Systematic(AbstractDraw):
         """One random number shifts all positions."""
         blocks = make_blocks(mass)
         start = jax.random.uniform(key, (), mass.dtype)
-        place = jnp.broadcast_to(start, (num_points,))
-        block = block_of_slots(blocks, place)
-        slot = jnp.arange(num_points, dtype=mass.dtype)
-        return point_of(blocks, block, (slot + place) * (blocks.total / num_points))
+        block = block_of_slots(
+            blocks, num_points, lambda slot: jnp.broadcast_to(start, slot.shape)
+        )
+        position = jnp.arange(num_points, dtype=mass.dtype) + start
+        return point_of(blocks, block, position * (blocks.total / num_points))

@@ -20,4 +20,4 @@ class Fixed(AbstractSchedule):
     def at(self, peak: Float[Array, ""], count: Int[Array, ""]) -> Float[Array, ""]:
         """`value`."""
         del count
-        return jnp.full_like(peak, self.value)
+        return jnp.full_like(peak, min(self.value, float(jnp.finfo(peak.dtype).max)))
