@@ -183,7 +183,7 @@ def test_annealing_bounds_the_ratio_of_weights():
 def test_effective_size_is_met_without_a_gap(name):
     potential = ADAPTIVE[name]
     size = np.abs(np.random.default_rng(3).normal(size=33)) ** 2
-    for fraction in (0.2, 0.5, 0.9):
+    for fraction in (0.2, 0.7):
         weight, scale = tilt(potential, vrba.EffectiveSize(fraction), size)
         np.testing.assert_allclose(1 / np.mean(weight**2), fraction, rtol=1e-9)
         both = vrba.duality(

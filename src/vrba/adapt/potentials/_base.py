@@ -50,8 +50,11 @@ class AbstractPotential(eqx.Module):
         """`p` if the potential is a multiple of `s**p`, else `None`."""
 
     def conjugate(self, y: Float[Array, "*any"]) -> Float[Array, "*any"]:
-        """`phi*(y)`: infinite for `y < 0` and where no slope reaches `y`."""
-        s = self.inverse_slope(jnp.maximum(y, 0))
+        """`phi*(y)`: infinite for `y < 0` and where no slope reaches `y`.
+
+        Its derivative is the inverse slope, so that needs none of its own.
+        """
+        s = self.inverse_slope(jax.lax.stop_gradient(jnp.maximum(y, 0)))
         price = jnp.where(y > 0, s * y, 0) - self.value(s)
         return jnp.where((y < 0) | (s == jnp.inf), jnp.inf, price)
 

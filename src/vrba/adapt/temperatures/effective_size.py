@@ -14,7 +14,7 @@ from ._base import (
     rescale,
     smallest_size,
 )
-from .solve_shift import check_shift, shift_to_fit
+from .solve_shift import check_shift, shift_limits, shift_to_fit
 
 
 class EffectiveSize(AbstractTemperature):
@@ -52,11 +52,15 @@ class EffectiveSize(AbstractTemperature):
         lowest = smallest_size(size, probability)
         spread = jnp.where(peak > lowest, peak - lowest, 1)
 
+        limits = shift_limits(potential, size, probability, peak)
+
         def fit(log_inverse):
             temperature = spread * jnp.exp(-log_inverse)
             if potential.is_shift_invariant():
                 return rescale(potential, size, probability, peak, temperature, count)
-            return shift_to_fit(potential, size, probability, peak, temperature, count)
+            return shift_to_fit(
+                potential, size, probability, peak, temperature, count, limits
+            )
 
         def excess(log_inverse):
             weight = fit(log_inverse).relative_weight(potential, size)

@@ -61,6 +61,17 @@ def check_shift(potential: AbstractPotential, caller: str) -> None:
         )
 
 
+def shift_limits(
+    potential: AbstractPotential,
+    size: Float[Array, " points"],
+    probability: Float[Array, " points"] | None,
+    peak: Float[Array, ""],
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """The argument of the peak if all points were alike, and if it were alone."""
+    one = potential.inverse_slope(jnp.ones_like(peak))
+    return one, needed_by_peak(potential, size, probability, peak)
+
+
 def shift_to_fit(
     potential: AbstractPotential,
     size: Float[Array, " points"],
@@ -68,11 +79,13 @@ def shift_to_fit(
     peak: Float[Array, ""],
     temperature: Float[Array, ""],
     count: Int[Array, ""],
+    limits: tuple[Float[Array, ""], Float[Array, ""]] | None = None,
 ) -> Scale:
     """The scale at `temperature` whose shift makes the mean slope one.
 
     The unknown is the argument of the peak, `z = (peak - nu) / T`: at least the slope
     one of all points alike, at most what the peak alone, or the lowest point, needs.
+    `limits` are those two where they are known from `shift_limits`.
     """
     temperature = keep_warm(temperature, peak)
     if potential.is_shift_invariant():
@@ -81,8 +94,9 @@ def shift_to_fit(
     else:
         gap = (peak - size) / temperature
         widest = (peak - smallest_size(size, probability)) / temperature
-        one = potential.inverse_slope(jnp.ones_like(peak))
-        alone = needed_by_peak(potential, size, probability, peak)
+        if limits is None:
+            limits = shift_limits(potential, size, probability, peak)
+        one, alone = limits
         upper = jnp.minimum(alone, one + widest)
 
         def excess(at_top):
