@@ -11,13 +11,12 @@ from vrba.adapt import AbstractPotential, Custom, Linear, Power
 OWN = {
     "own_quartic": Custom(lambda s: s**2 + s**4),
     "own_exponential": Custom(jnp.exp, everywhere=True),
-    "own_power": Custom(lambda s: s**1.5),
 }
 BUILT_IN = {
     cls.__name__: cls()
     for cls in concrete("vrba.adapt", AbstractPotential)
     if cls is not Custom
-} | {"Power1.2": Power(1.2), "Power8": Power(8)}
+} | {"Power1.2": Power(1.2)}
 POTENTIALS = BUILT_IN | OWN
 ADAPTIVE = {n: p for n, p in POTENTIALS.items() if not isinstance(p, Linear)}
 WITHOUT_SHIFT = {  # those whose slope starts below one
@@ -33,8 +32,6 @@ def exact(name: str):
         "Quadratic": lambda s: mp.mpf(s) ** 2,
         "Power": lambda s: mp.mpf(s) ** 3,
         "Power1.2": lambda s: mp.mpf(s) ** mp.mpf(1.2),
-        "Power8": lambda s: mp.mpf(s) ** 8,
-        "own_power": lambda s: mp.mpf(s) ** mp.mpf(1.5),
         "own_quartic": lambda s: mp.mpf(s) ** 2 + mp.mpf(s) ** 4,
         "Cosh": lambda s: mp.cosh(s) - 1,
         "Logarithmic": lambda s: (1 + mp.mpf(s)) * mp.log(1 + mp.mpf(s)) - s,

@@ -56,9 +56,8 @@ BASE = RNG.dirichlet(np.ones(6) * 5)
 
 
 @pytest.mark.parametrize("name", list(ADAPTIVE))
-@pytest.mark.parametrize("level", [0.3, 1.0])
-def test_solved_shift_is_the_dual_optimum(name, level):
-    potential = ADAPTIVE[name]
+def test_solved_shift_is_the_dual_optimum(name):
+    potential, level = ADAPTIVE[name], 0.5
     got, _ = tilt(potential, vrba.SolveShift(vrba.Fixed(level)), SMALL, BASE)
     expected = dual_by_scipy(potential, SMALL, BASE, level)
     np.testing.assert_allclose(np.sum(BASE * got), 1, rtol=1e-13)
@@ -183,15 +182,15 @@ def test_annealing_bounds_the_ratio_of_weights():
 def test_effective_size_is_met_without_a_gap(name):
     potential = ADAPTIVE[name]
     size = np.abs(np.random.default_rng(3).normal(size=33)) ** 2
-    for fraction in (0.2, 0.7):
-        weight, scale = tilt(potential, vrba.EffectiveSize(fraction), size)
-        np.testing.assert_allclose(1 / np.mean(weight**2), fraction, rtol=1e-9)
-        both = vrba.duality(
-            potential, jnp.asarray(size), scale.temperature, jnp.asarray(weight)
-        )
-        np.testing.assert_allclose(float(both.gap), 0, atol=1e-9)
-        scaled, _ = tilt(potential, vrba.EffectiveSize(fraction), 1e-6 * size)
-        np.testing.assert_allclose(scaled, weight, rtol=1e-6, atol=1e-9)
+    policy = vrba.EffectiveSize(0.3)
+    weight, scale = tilt(potential, policy, size)
+    np.testing.assert_allclose(1 / np.mean(weight**2), 0.3, rtol=1e-9)
+    both = vrba.duality(
+        potential, jnp.asarray(size), scale.temperature, jnp.asarray(weight)
+    )
+    np.testing.assert_allclose(float(both.gap), 0, atol=1e-9)
+    scaled, _ = tilt(potential, policy, 1e-6 * size)
+    np.testing.assert_allclose(scaled, weight, rtol=1e-6, atol=1e-9)
 
 
 def test_effective_size_stops_at_what_ties_allow():

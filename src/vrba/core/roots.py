@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 
-class Bracket(eqx.Module):
+class _Bracket(eqx.Module):
     """Both ends of the interval that holds the root, and the end left behind last."""
 
     a: Float[Array, ""]
@@ -29,10 +29,10 @@ class Bracket(eqx.Module):
         digits = 2 * jnp.finfo(self.a.dtype).eps * jnp.abs(self.best()[0])
         return digits / jnp.abs(self.b - self.a)
 
-    def narrow(self, x: Float[Array, ""], fx: Float[Array, ""]) -> "Bracket":
+    def narrow(self, x: Float[Array, ""], fx: Float[Array, ""]) -> "_Bracket":
         """The part of the interval that still holds the root; first, its two ends."""
         same = jnp.sign(fx) == jnp.sign(self.fa)
-        inside = Bracket(
+        inside = _Bracket(
             x,
             fx,
             jnp.where(same, self.b, self.a),
@@ -41,8 +41,8 @@ class Bracket(eqx.Module):
             jnp.where(same, self.fa, self.fb),
             self.num_values + 1,
         )
-        first = Bracket(x, fx, self.b, self.fb, self.c, self.fc, self.num_values + 1)
-        second = Bracket(self.a, self.fa, x, fx, x, fx, self.num_values + 1)
+        first = _Bracket(x, fx, self.b, self.fb, self.c, self.fc, self.num_values + 1)
+        second = _Bracket(self.a, self.fa, x, fx, x, fx, self.num_values + 1)
         choose = lambda one, two, three: jnp.where(
             self.num_values == 0, one, jnp.where(self.num_values == 1, two, three)
         )
@@ -87,6 +87,6 @@ def find_root(
         return bracket.narrow(x, jnp.where(jnp.isnan(fx), jnp.inf, fx))
 
     one = jnp.ones_like(lower)
-    start = Bracket(upper, one, lower, -one, lower, -one, jnp.zeros((), jnp.int32))
+    start = _Bracket(upper, one, lower, -one, lower, -one, jnp.zeros((), jnp.int32))
     found = jax.lax.while_loop(is_open, step, start)
     return found.best()[0]
