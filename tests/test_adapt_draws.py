@@ -156,3 +156,13 @@ def test_running_sums_and_searches_agree_with_numpy():
         np.testing.assert_allclose(running, np.cumsum(x), rtol=1e-13)
         expected = np.searchsorted(np.cumsum(x), position, side="right")
         np.testing.assert_array_equal(point, expected)
+
+
+def test_without_replacement_resolves_heavy_points_of_large_pools():
+    """A point with half the mass of a large pool comes first half the time."""
+    num_points, num_draws = 2_000_000, 60
+    mass = jnp.ones(num_points, jnp.float32).at[7].set(num_points - 1)
+    draw = vrba.WithoutReplacement()
+    ids = [ids_of(draw, mass, 1, jax.random.key(i))[0] for i in range(num_draws)]
+    share = np.mean(np.asarray(ids) == 7)
+    assert abs(share - 0.5) < 4 * np.sqrt(0.25 / num_draws)

@@ -207,8 +207,28 @@ def test_slip_h_the_bound_of_the_weights():
     assert jnp.all(state.weight <= 0.5 * (1 + 1e-12))
 
 
+def test_a_tilt_outside_the_base_is_worth_nothing():
+    base = np.array([1.0, 0, 1, 1, 1, 1, 1])
+    assert vrba.duality(vrba.Quadratic(), SIZE, 1.0, np.ones(7), base).dual == -jnp.inf
+
+
+def test_corrections_leave_the_rest_of_the_tilt():
+    half = vrba.Weighting(vrba.Quadratic(), correction=vrba.Unbiased(0.5))
+    assert half.descends() == "L4.5 norm"
+
+
+def test_duality_takes_integers_and_refuses_what_is_not_finite():
+    whole = vrba.duality(vrba.Quadratic(), np.arange(1, 5), 0.5)
+    real = vrba.duality(vrba.Quadratic(), np.arange(1.0, 5), 0.5)
+    np.testing.assert_allclose(whole.primal, real.primal, rtol=1e-14)
+    with pytest.raises(Exception, match="finite"):
+        vrba.duality(vrba.Quadratic(), SIZE * np.nan, 1.0)
+
+
 def test_duality_refuses_what_has_no_minimum():
-    with pytest.raises(ValueError, match="slope exceeds 1"):
+    with pytest.raises(ValueError, match="jumps at zero"):
+        vrba.duality(vrba.Custom(lambda s: 2 * s + s**2), SIZE, 1.0)
+    with pytest.raises(ValueError, match="never exceeds 1"):
         vrba.duality(vrba.Custom(lambda s: jnp.sqrt(1 + s**2)), SIZE, 1.0)
     with pytest.raises(Exception, match="temperature"):
         vrba.duality(vrba.Quadratic(), SIZE, -1.0)

@@ -96,7 +96,7 @@ def test_mini_batches_with_one_scale_give_the_full_batch(name):
     rng = np.random.default_rng(2)
     for sweep in range(4):
         residual = RESIDUAL * (1 + sweep) + 0.1 * sweep
-        scale = policy.scale(full, residual)
+        scale = policy.scale(batches, residual)
         full = policy.update(full, residual)
         for ids in np.split(rng.permutation(N), 4):
             batches = policy.update(batches, residual[ids], ids, scale=scale)
@@ -521,6 +521,87 @@ def test_float32_stays_float32(name):
     assert policy.weights(state).dtype == policy.probability(state).dtype == "float32"
 
 
+def test_a_potential_flat_up_to_the_peak_tilts_nothing():
+    policy = vrba.Weighting(
+        vrba.Custom(lambda s: jnp.maximum(s - 1, 0.0) ** 2), vrba.Fixed(100.0)
+    )
+    state = policy.update(policy.init(N), RESIDUAL)
+    np.testing.assert_allclose(policy.tilt(state), 1 / N, rtol=1e-12)
+
+
+def test_zeros_do_not_disturb_a_carried_scale():
+    policy = vrba.Weighting(vrba.Exponential(), scale_memory=0.9)
+    state = policy.update(policy.init(N), 1e-6 * RESIDUAL)
+    after = policy.update(state, jnp.zeros(N))
+    np.testing.assert_array_equal(after.scale.temperature, state.scale.temperature)
+    equations = vrba.Weighting(vrba.Exponential(), scale_memory=0.9)
+    both = jnp.stack([RESIDUAL, 1e-6 * RESIDUAL], axis=1)
+    state = equations.update(equations.init((N, 2)), both)
+    after = equations.update(state, both.at[:, 1].set(jnp.nan))
+    assert after.scale.temperature[1] == state.scale.temperature[1]
+    assert after.num_rejected == N
+
+
+@pytest.mark.parametrize("name", CORE)
+def test_a_bad_copy_of_an_id_does_not_hide_the_good_one(name):
+    policy, ids = BUILT[name], jnp.asarray([0, 0, 1])
+    start = policy.update(policy.init(N), RESIDUAL)
+    good = policy.update(start, jnp.asarray([5.0, 5.0, 1.0]), ids)
+    for copies in ([5.0, jnp.nan, 1.0], [jnp.nan, 5.0, 1.0]):
+        state = policy.update(start, jnp.asarray(copies), ids)
+        np.testing.assert_allclose(
+            policy.weights(state), policy.weights(good), rtol=1e-12
+        )
+        assert state.num_rejected == 1
+
+
+def test_integers_count_as_numbers(keys):
+    policy = vrba.Weighting(vrba.Quadratic())
+    whole = np.arange(N)
+    state = policy.update(policy.init(N), whole)
+    np.testing.assert_array_equal(
+        policy.loss(state, jnp.asarray(whole)),
+        policy.loss(state, jnp.asarray(whole, float)),
+    )
+    assert policy.draw(state, np.int64(5), key=next(keys)).shape == (5,)
+
+
+def test_local_average_counts_only_neighbours_it_knows():
+    policy = LocalAverage(vrba.Sampling(vrba.Quadratic(), smoothing=PLAIN), RING)
+    state = policy.update(policy.init(N), jnp.ones(3), jnp.asarray([3, 4, 9]))
+    np.testing.assert_allclose(state.inner.scale.peak, 1, rtol=1e-14)
+    np.testing.assert_allclose(state.inner.weight, 1, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("build", "name"),
+    [
+        (
+            lambda: vrba.Sampling(
+                vrba.Quadratic(),
+                correction=vrba.Unbiased(),
+                draws=vrba.WithoutReplacement(),
+            ),
+            "Stratified",
+        ),
+        (lambda: vrba.BRDR(objective=vrba.FirstPowerLoss()), "SquaredLoss"),
+        (lambda: vrba.SelfAdaptive(objective=vrba.ExactSquaredLoss()), "SquaredLoss"),
+        (lambda: LocalAverage(vrba.Hybrid(vrba.Quadratic()), RING), "Hybrid"),
+        (lambda: vrba.presets.rba(eta=float("inf")), "rate"),
+        (lambda: BUILT["Weighting"].init((N, 2), base=np.ones((N, 2))), "base"),
+        (
+            lambda: BUILT["Weighting"].update(
+                BUILT["Weighting"].init(N), jnp.ones(0), np.zeros(0, int)
+            ),
+            "empty",
+        ),
+    ],
+)
+def test_settings_that_do_not_go_together_are_refused(build, name):
+    with pytest.raises(ValueError, match=name):
+        build()
+
+
 class TestHybrid:
     """One tilt over functions and points, taken apart."""
 
@@ -608,3 +689,19 @@ class TestHybrid:
         assert state.num_rejected == 21
         np.testing.assert_array_equal(state.weight[5], start.weight[5])
         assert jnp.all(jnp.isfinite(policy.probability(state)))
+
+    def test_a_base_over_points_enters_the_loss(self):
+        policy = Hybrid(vrba.Quadratic())
+        base = np.array([[1.0, 3.0], [1.0, 3.0]])
+        residual = jnp.asarray([[1.0, 0.0], [1.0, 0.0]])
+        state = policy.init((2, 2), base=base)
+        np.testing.assert_allclose(policy.loss(state, residual), 0.25, rtol=1e-14)
+
+    def test_functions_without_weight_or_base_have_finite_weights(self):
+        policy = Hybrid(vrba.Quadratic(), smoothing=PLAIN)
+        base = np.ones(self.shape)
+        base[0] = 0
+        state = policy.init(self.shape, base=base)
+        assert jnp.all(jnp.isfinite(policy.weights(state)))
+        state = policy.update(policy.init(self.shape), self.residual.at[3].set(0.0))
+        assert jnp.all(jnp.isfinite(policy.weights(state)))

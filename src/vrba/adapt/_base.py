@@ -1,7 +1,8 @@
 """The interface of a policy: residuals in, weights or point ids out."""
 
 import abc
-from typing import Any
+import operator
+from typing import Any, SupportsIndex
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -69,7 +70,11 @@ class AbstractPolicy(eqx.Module):
 
     @abc.abstractmethod
     def descends(self) -> str:
-        """Which norm of the residual these settings descend."""
+        """Which norm of the residual these settings descend.
+
+        That of the tilt alone: memory averages it over time, a mix below one adds a
+        share of what no adaptivity would descend.
+        """
 
     def probability(self, state: Any) -> Float[Array, " points"]:
         """What `draw` draws from; sums to one."""
@@ -77,12 +82,13 @@ class AbstractPolicy(eqx.Module):
         return mass / jnp.sum(mass)
 
     def draw(
-        self, state: Any, num_points: int, *, key: Key[Array, ""]
+        self, state: Any, num_points: SupportsIndex, *, key: Key[Array, ""]
     ) -> Int[Array, " {num_points}"]:
         """Ids drawn from `probability`."""
-        if num_points < 1:
-            raise ValueError(f"`num_points` must be positive, got {num_points}.")
-        return _draw(self, state, num_points, key)
+        count = operator.index(num_points)
+        if count < 1:
+            raise ValueError(f"`num_points` must be positive, got {count}.")
+        return _draw(self, state, count, key)
 
     def loss(
         self,

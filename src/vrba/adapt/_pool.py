@@ -7,8 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from ._residual import ArrayOfIds, check_ids
+from ._base import AbstractPolicy
+from ._residual import ArrayOfIds, as_shape, check_ids
 from ._tilt import AbstractTilting, TiltState, init_tilt, untilted
+from .losses import SquaredLoss
 from .unbiased import Unbiased
 
 
@@ -20,7 +22,6 @@ class AbstractPoolPolicy(AbstractTilting):
     """
 
     correction: eqx.AbstractVar[Unbiased | None]
-    floor: eqx.AbstractVar[float]
 
     def init(
         self,
@@ -30,13 +31,18 @@ class AbstractPoolPolicy(AbstractTilting):
         dtype: Any = None,
     ) -> TiltState:
         """Equal weights for `num_points`, or for `(num_points, num_eqs)`."""
-        shape = num_points if isinstance(num_points, tuple) else (num_points,)
+        shape = as_shape(num_points)
         if len(shape) > 2:
             raise ValueError(
                 "`num_points` must be a number or `(num_points, num_eqs)`, got "
                 f"{num_points}; for functions times points use `Hybrid`."
             )
-        if base is not None and len(shape) == 2 and jnp.ndim(base) == 1:
+        if base is not None and jnp.shape(base) != shape[:1]:
+            raise ValueError(
+                f"`base` must have shape {shape[:1]}, one number for each point, got "
+                f"{jnp.shape(base)}."
+            )
+        if base is not None and len(shape) == 2:
             base = jnp.broadcast_to(jnp.asarray(base)[:, None], shape)
         separate_axis = 1 if len(shape) == 2 else None
         return init_tilt(self, shape, base, dtype, separate_axis)
@@ -89,7 +95,26 @@ def tilted_mass(state: TiltState) -> Float[Array, " points"]:
     return jnp.sum(mass / jnp.mean(mass, axis=0, keepdims=True), axis=1)
 
 
-def check_floor(policy: AbstractPoolPolicy) -> None:
+def check_pool(policy: AbstractPoolPolicy) -> None:
+    """A floor is a share, and a correction needs draws it can correct."""
+    check_floor(policy)
+    if policy.correction is not None and not policy.draws.is_proportional():
+        raise ValueError(
+            f"`correction={policy.correction}` needs draws whose expected counts are "
+            f"`n q`, but those of {policy.draws} are not: use `Stratified()`."
+        )
+
+
+def check_squared(policy: AbstractPolicy) -> None:
+    """Methods that define their own weights come with their own loss."""
+    if not isinstance(policy.objective, SquaredLoss):
+        raise ValueError(
+            f"`{type(policy).__name__}(objective=...)` must be `SquaredLoss()`, got "
+            f"{policy.objective}."
+        )
+
+
+def check_floor(policy: AbstractTilting) -> None:
     """A floor is a share."""
     if not 0 <= policy.floor < 1:
         raise ValueError(
@@ -112,12 +137,13 @@ def rows(
 
 
 def uniform_pool(
-    num_points: int | tuple[int, ...], base: Float[Array | np.ndarray, "..."] | None
+    num_points: int | tuple[int, ...],
+    base: Float[Array | np.ndarray, "..."] | None,
 ) -> tuple[int]:
     """The shape of a pool without a base of its own."""
-    shape = num_points if isinstance(num_points, tuple) else (num_points,)
-    if len(shape) != 1 or shape[0] < 1:
-        raise ValueError(f"`num_points` must be one positive number, got {num_points}.")
+    shape = as_shape(num_points)
+    if len(shape) != 1:
+        raise ValueError(f"`num_points` must be one number, got {num_points}.")
     if base is not None:
         raise ValueError("This policy draws uniformly: `base` must be None.")
-    return (shape[0],)
+    return shape

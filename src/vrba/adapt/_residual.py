@@ -1,14 +1,31 @@
 """From what the user hands in to sizes and ids that can be trusted."""
 
+import operator
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array, Float, Int, Num
+from jaxtyping import Array, Bool, Float, Int, Num, Shaped
 
 ArrayOfNumbers = Num[Array | np.ndarray, "..."]
 ArrayOfIds = Int[Array | np.ndarray, "..."]  # one axis; checked with a clear error
+
+
+def as_shape(num_points: int | tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of a pool; `ValueError` unless it is made of positive integers."""
+    given = num_points if isinstance(num_points, tuple | list) else (num_points,)
+    try:
+        shape = tuple(operator.index(number) for number in given)
+    except TypeError:
+        shape = ()
+    if not shape or min(shape) < 1:
+        raise ValueError(
+            f"`num_points` must be a positive integer or a tuple of them, got "
+            f"{num_points!r}."
+        )
+    return shape
 
 
 def check_residual(
@@ -44,6 +61,8 @@ def check_ids(ids: ArrayOfIds | None, num_points: int) -> Int[Array, " batch"] |
             f"`ids` must be a one-dimensional array of integers, got shape "
             f"{jnp.shape(ids)} and dtype {jnp.asarray(ids).dtype}."
         )
+    if jnp.shape(ids)[0] == 0:
+        raise ValueError("`ids` is empty: give at least one id, or skip the update.")
     if isinstance(ids, Tracer):
         return eqx.error_if(
             ids,
@@ -75,8 +94,22 @@ def size_of(
     return unit[..., 0] * jnp.sqrt(jnp.sum(jnp.square(size / unit), axis=-1))
 
 
-def first_occurrence(ids: Int[Array, " batch"], num_points: int) -> jax.Array:
-    """Which entries of `ids` are not repeats, so that a repeated point counts once."""
+def count_once(
+    ids: Int[Array, " batch"], is_good: Bool[Array, " batch"], num_points: int
+) -> Bool[Array, " batch"]:
+    """One good entry for every id that has any: a repeated point counts once."""
     order = jnp.arange(ids.size, dtype=jnp.int32)
-    owner = jnp.zeros(num_points, jnp.int32).at[ids].set(order)
-    return owner[ids] == order
+    place = jnp.where(is_good, ids, num_points)
+    owner = jnp.zeros(num_points, jnp.int32).at[place].set(order, mode="drop")
+    return is_good & (owner[ids] == order)
+
+
+def put(
+    table: Shaped[Array, "ids *rest"],
+    ids: Int[Array, " batch"],
+    new: Shaped[Array, "batch *rest"],
+    is_good: Bool[Array, " batch"],
+) -> Shaped[Array, "ids *rest"]:
+    """The table with the good new entries; a bad one leaves its id alone."""
+    place = jnp.where(is_good, ids, table.shape[0])
+    return table.at[place].set(new, mode="drop")

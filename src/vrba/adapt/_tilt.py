@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Num
+from jaxtyping import Array, Bool, Float, Int, Num
 
 from ..core import Status, float_dtype
 from ._base import AbstractPolicy, judge
@@ -16,7 +16,8 @@ from ._residual import (
     ArrayOfNumbers,
     check_ids,
     check_residual,
-    first_occurrence,
+    count_once,
+    put,
     size_of,
 )
 from .potentials import AbstractPotential
@@ -41,6 +42,7 @@ class AbstractTilting(AbstractPolicy):
     potential: eqx.AbstractVar[AbstractPotential]
     temperature: eqx.AbstractVar[AbstractTemperature]
     smoothing: eqx.AbstractVar[Smoothing]
+    floor: eqx.AbstractVar[float]
     scale_memory: eqx.AbstractVar[float]
 
     @abc.abstractmethod
@@ -130,8 +132,6 @@ def init_tilt(
 ) -> TiltState:
     """Equal weights everywhere; `base` is brought to sum one."""
     dtype = float_dtype(dtype)
-    if min(shape) < 1:
-        raise ValueError(f"`num_points` must be positive, got {shape}.")
     if base is not None:
         base = check_base(base, shape, dtype)
     tilts = () if separate_axis is None else (shape[separate_axis],)
@@ -181,11 +181,17 @@ def measure_scale(
     new = (measure if axis is None else jax.vmap(measure, in_axes=axis))(size, share)
     if policy.scale_memory == 0:
         return new
-    keep = jnp.where(state.num_updates > 0, policy.scale_memory, 0).astype(size.dtype)
+    keep = jnp.where(new.peak > 0, policy.scale_memory, 1)  # zeros say nothing
+    keep = jnp.where(state.num_updates > 0, keep, 0).astype(size.dtype)
     old_numbers, _ = eqx.partition(state.scale, eqx.is_inexact_array)
     new_numbers, new_counts = eqx.partition(new, eqx.is_inexact_array)
     blend = lambda old, new: keep * old + (1 - keep) * new
     return eqx.combine(jax.tree.map(blend, old_numbers, new_numbers), new_counts)
+
+
+def any_finite(size: Float[Array, "batch *rest"]) -> Bool[Array, " batch"]:
+    """Which rows have something to tell."""
+    return jnp.any(jnp.isfinite(size).reshape(size.shape[0], -1), axis=1)
 
 
 def batch_base(
@@ -197,7 +203,7 @@ def batch_base(
     if ids is None:
         return state.base
     base = jnp.ones_like(size) if state.base is None else state.base[ids]
-    once = first_occurrence(ids, state.weight.shape[0]).astype(size.dtype)
+    once = count_once(ids, any_finite(size), state.weight.shape[0]).astype(size.dtype)
     return base * once.reshape(-1, *(1,) * (size.ndim - 1))
 
 
@@ -252,10 +258,12 @@ def advance(
         jnp.isfinite(largest), all_of_them, finite_ones
     )
     return TiltState(
-        weight=new if ids is None else state.weight.at[ids].set(new),
+        weight=new if ids is None else put(state.weight, ids, new, any_finite(size)),
         base=state.base,
         scale=used,
-        num_updates=state.num_updates + (num_rejected < size.size).astype(jnp.int32),
+        num_updates=jnp.where(
+            num_rejected < size.size, jnp.max(used.count) + 1, state.num_updates
+        ),
         status=judge(num_rejected),
         num_rejected=num_rejected,
     )

@@ -9,13 +9,14 @@ from jaxtyping import Array, Float, Int
 
 from ..core import Status, float_dtype
 from ._base import AbstractPolicy, judge
-from ._pool import rows, uniform_pool
+from ._pool import check_squared, rows, uniform_pool
 from ._residual import (
     ArrayOfIds,
     ArrayOfNumbers,
     check_ids,
     check_residual,
-    first_occurrence,
+    count_once,
+    put,
     size_of,
 )
 from .draws import AbstractDraw, Stratified
@@ -47,6 +48,7 @@ class BRDR(AbstractPolicy):
 
     def __check_init__(self):
         """Memories are shares."""
+        check_squared(self)
         for name in ("moment_memory", "weight_memory"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(
@@ -124,22 +126,22 @@ def _follow(policy, state, residual, ids):
 
     counted = is_finite
     if ids is not None:
-        counted = counted & first_occurrence(ids, state.weight.shape[0])
+        counted = count_once(ids, is_finite, state.weight.shape[0])
     num_counted = jnp.sum(counted).astype(weight.dtype)
     mean = jnp.sum(jnp.where(counted, decay, 0)) / jnp.maximum(num_counted, 1)
     target = jnp.where(mean > 0, decay / jnp.where(mean > 0, mean, 1), 1)
     new_weight = policy.weight_memory * weight + (1 - policy.weight_memory) * target
 
-    def put(table, new):
-        old = table if ids is None else table[ids]
-        kept = jnp.where(is_finite, new, old)
-        return kept if ids is None else table.at[ids].set(kept)
+    def after(table, new):
+        if ids is None:
+            return jnp.where(is_finite, new, table)
+        return put(table, ids, new, is_finite)
 
     num_rejected = jnp.sum(~is_finite, dtype=jnp.int32)
     return DecayState(
-        put(state.weight, new_weight),
-        put(state.root_moment, new_root),
-        put(state.num_visits, visits),
+        after(state.weight, new_weight),
+        after(state.root_moment, new_root),
+        after(state.num_visits, visits),
         status=judge(num_rejected),
         num_rejected=num_rejected,
     )

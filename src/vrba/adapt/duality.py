@@ -5,11 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Num
 
-from ..core import find_root
+from ..core import find_root, float_dtype
 from .potentials import AbstractPotential
 from .potentials._base import log_largest_argument
-from .temperatures.solve_shift import shift_to_fit
-from .temperatures.solve_temperature import passes_one
+from .temperatures.solve_shift import check_shift, shift_to_fit
 
 
 class Duality(eqx.Module):
@@ -34,12 +33,11 @@ def duality(
     `tilt` holds probabilities, or any multiple of them; the optimal tilt if not given.
     `D(q | p) = E_p[phi*(dq/dp)]`, which need not vanish at `q = p`.
     """
-    if potential.degree() != 1 and not passes_one(potential):
-        raise ValueError(
-            f"`duality` needs a potential whose slope exceeds 1, got {potential}: its "
-            "infimum over the shift is not attained."
-        )
+    if potential.degree() != 1:
+        check_shift(potential, "duality")
     size = jnp.abs(jnp.asarray(residual))
+    if not jnp.issubdtype(size.dtype, jnp.inexact):
+        size = size.astype(float_dtype())
     heat = jnp.asarray(temperature, size.dtype)
     return _duality(potential, size, heat, tilt, base)
 
@@ -49,6 +47,7 @@ def _duality(potential, size, heat, tilt, base):
     base = jnp.ones_like(size) if base is None else jnp.asarray(base, size.dtype)
     base = base / jnp.sum(base)
     heat = eqx.error_if(heat, ~(heat > 0), "`temperature` must be positive.")
+    size = eqx.error_if(size, ~jnp.isfinite(size), "`residual` must be finite.")
     if potential.degree() == 1:  # any shift below the smallest size attains the infimum
         shift, weight = jnp.min(size), jnp.ones_like(size)
         argument = (size - shift) / heat
@@ -65,6 +64,8 @@ def _duality(potential, size, heat, tilt, base):
         share = jnp.asarray(tilt, size.dtype) / jnp.sum(jnp.asarray(tilt, size.dtype))
         given = share / jnp.where(base > 0, base, 1)
     price = jnp.where(base > 0, base * potential.conjugate(given), 0)
+    if tilt is not None:  # what the base excludes cannot be had at any price
+        price = jnp.where((base == 0) & (given > 0), jnp.inf, price)
     dual = jnp.sum(base * given * size) - heat * jnp.sum(price)
     return Duality(primal, dual, primal - dual, shift, weight)
 

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ._pool import rows
-from ._residual import ArrayOfIds
+from ._pool import check_floor, rows
+from ._residual import ArrayOfIds, as_shape
 from ._tilt import (
     AbstractTilting,
     TiltState,
@@ -44,10 +44,7 @@ class Hybrid(AbstractTilting):
     def __check_init__(self):
         """The temperature must suit the potential."""
         check_settings(self)
-        if not 0 <= self.floor < 1:
-            raise ValueError(
-                f"`Hybrid(floor=...)` must lie in [0, 1), got {self.floor}."
-            )
+        check_floor(self)
 
     def init(
         self,
@@ -57,11 +54,12 @@ class Hybrid(AbstractTilting):
         dtype: Any = None,
     ) -> TiltState:
         """Equal weights for `(num_funcs, num_points, ...)`."""
-        if not isinstance(num_points, tuple) or len(num_points) < 2:
+        shape = as_shape(num_points)
+        if len(shape) < 2:
             raise ValueError(
                 f"`Hybrid.init` needs `(num_funcs, num_points, ...)`, got {num_points}."
             )
-        return init_tilt(self, num_points, base, dtype, self.score.separate_axis())
+        return init_tilt(self, shape, base, dtype, self.score.separate_axis())
 
     def separate_axis(self, state: TiltState) -> int | None:
         """Functions, if the score wants each on its own scale."""
@@ -71,12 +69,17 @@ class Hybrid(AbstractTilting):
     def weights(
         self, state: TiltState, ids: ArrayOfIds | None = None
     ) -> Float[Array, "funcs *points"]:
-        """The conditional tilt over each function's points, of mean one."""
+        """The conditional tilt over each function's points, of mean one.
+
+        A base that is not uniform over points enters too, as the loss is a plain mean.
+        A function without weight or base gets weights of one.
+        """
         weight, base = rows(state.weight, ids), rows(untilted(state), ids)
         axes = tuple(range(1, weight.ndim))
-        total = jnp.sum(base, axis=axes, keepdims=True)
-        mean = jnp.sum(base * weight, axis=axes, keepdims=True) / total
-        return (weight / mean) ** self.objective.weight_power
+        share = over(base, jnp.mean(base, axis=axes, keepdims=True))
+        mean = jnp.mean(share * weight, axis=axes, keepdims=True)
+        tilt = over(weight, mean) ** self.objective.weight_power
+        return tilt * share ** (1 / self.objective.loss_power)
 
     def mass(self, state: TiltState) -> Float[Array, " funcs"]:
         """The marginal over functions, with a share `floor` of the base."""
@@ -107,3 +110,10 @@ class Hybrid(AbstractTilting):
 def flat(joint: Float[Array, "funcs *points"]) -> Float[Array, "funcs all_points"]:
     """One axis for all points of a function."""
     return joint.reshape(joint.shape[0], -1)
+
+
+def over(
+    x: Float[Array, "funcs *points"], mean: Float[Array, "funcs *ones"]
+) -> Float[Array, "funcs *points"]:
+    """`x / mean`, one where the mean is zero."""
+    return jnp.where(mean > 0, x / jnp.where(mean > 0, mean, 1), 1)

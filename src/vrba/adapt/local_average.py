@@ -10,7 +10,16 @@ from scipy.spatial import KDTree
 
 from ..core import Status, float_dtype
 from ._base import AbstractPolicy
-from ._residual import ArrayOfIds, ArrayOfNumbers, check_ids, check_residual, size_of
+from ._pool import AbstractPoolPolicy
+from ._residual import (
+    ArrayOfIds,
+    ArrayOfNumbers,
+    check_ids,
+    check_residual,
+    put,
+    size_of,
+)
+from ._tilt import AbstractTilting
 from .draws import AbstractDraw
 from .losses import AbstractLoss
 
@@ -19,7 +28,7 @@ class NeighbourState(eqx.Module):
     """The wrapped policy's state and the last known size of each point."""
 
     inner: Any
-    size: Float[Array, " points"]
+    size: Float[Array, " points"]  # negative where not known yet
 
     @property
     def status(self) -> Status:
@@ -37,7 +46,7 @@ class LocalAverage(AbstractPolicy):
 
     A single spike is spread out, a front is kept. `neighbours[i]` lists ids, usually
     with `i` among them; `LocalAverage.of_nearest(policy, points, num_neighbours)` finds
-    them. In mini-batches a neighbour that was not visited counts with its last size.
+    them. In mini-batches a neighbour counts with its last size, if it has one.
     """
 
     policy: AbstractPolicy
@@ -48,6 +57,9 @@ class LocalAverage(AbstractPolicy):
         policy: AbstractPolicy,
         neighbours: Int[Array | np.ndarray, "points neighbours"],
     ):
+        is_joint = isinstance(policy, AbstractTilting)
+        if is_joint and not isinstance(policy, AbstractPoolPolicy):
+            raise ValueError("`LocalAverage` is for pools of points, not for `Hybrid`.")
         self.policy = policy
         if np.ndim(neighbours) != 2 or np.size(neighbours) == 0:
             raise ValueError(
@@ -96,7 +108,7 @@ class LocalAverage(AbstractPolicy):
         base: Float[Array | np.ndarray, "..."] | None = None,
         dtype: Any = None,
     ) -> NeighbourState:
-        """The wrapped policy's state, and sizes of zero."""
+        """The wrapped policy's state, and sizes not known yet."""
         if num_points not in (len(self.neighbours), (len(self.neighbours),)):
             raise ValueError(
                 f"`num_points` must be the {len(self.neighbours)} rows of `neighbours`,"
@@ -105,7 +117,7 @@ class LocalAverage(AbstractPolicy):
         dtype = float_dtype(dtype)
         return NeighbourState(
             inner=self.policy.init(num_points, base=base, dtype=dtype),
-            size=jnp.zeros(len(self.neighbours), dtype),
+            size=jnp.full(len(self.neighbours), -1.0, dtype),
         )
 
     def update(
@@ -118,11 +130,16 @@ class LocalAverage(AbstractPolicy):
         ids = check_ids(ids, state.size.shape[0])
         residual = check_residual(residual, ids, state.size.shape)
         new = size_of(residual, 1, state.size.dtype)
-        old = state.size if ids is None else state.size[ids]
-        kept = jnp.where(jnp.isfinite(new), new, old)
-        size = kept if ids is None else state.size.at[ids].set(kept)
+        is_finite = jnp.isfinite(new)
+        if ids is None:
+            size = jnp.where(is_finite, new, state.size)
+        else:
+            size = put(state.size, ids, new, is_finite)
         near = self.neighbours if ids is None else self.neighbours[ids]
-        average = jnp.where(jnp.isfinite(new), jnp.mean(size[near], axis=1), new)
+        is_known = (size[near] >= 0).astype(size.dtype)
+        total = jnp.sum(is_known * size[near], axis=1)
+        average = total / jnp.maximum(jnp.sum(is_known, axis=1), 1)
+        average = jnp.where(is_finite, average, new)
         return NeighbourState(self.policy.update(state.inner, average, ids), size)
 
     def weights(

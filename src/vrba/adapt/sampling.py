@@ -3,7 +3,7 @@
 import equinox as eqx
 from jaxtyping import Array, Float
 
-from ._pool import AbstractPoolPolicy, check_floor
+from ._pool import AbstractPoolPolicy, check_pool
 from ._residual import ArrayOfIds
 from ._tilt import TiltState, check_settings
 from .draws import AbstractDraw, Stratified
@@ -33,7 +33,7 @@ class Sampling(AbstractPoolPolicy):
     def __check_init__(self):
         """The temperature must suit the potential."""
         check_settings(self)
-        check_floor(self)
+        check_pool(self)
 
     def weights(
         self, state: TiltState, ids: ArrayOfIds | None = None

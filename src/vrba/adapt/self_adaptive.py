@@ -11,8 +11,15 @@ from jaxtyping import Array, Float, Int
 
 from ..core import Status, float_dtype
 from ._base import AbstractPolicy, judge
-from ._pool import rows, uniform_pool
-from ._residual import ArrayOfIds, ArrayOfNumbers, check_ids, check_residual, size_of
+from ._pool import check_squared, rows, uniform_pool
+from ._residual import (
+    ArrayOfIds,
+    ArrayOfNumbers,
+    check_ids,
+    check_residual,
+    put,
+    size_of,
+)
 from .draws import AbstractDraw, Stratified
 from .losses import AbstractLoss, SquaredLoss
 
@@ -42,7 +49,8 @@ class SelfAdaptive(AbstractPolicy):
 
     def __check_init__(self):
         """Ascent climbs, from somewhere."""
-        if not self.rate > 0:
+        check_squared(self)
+        if not 0 < self.rate < float("inf"):
             raise ValueError(
                 f"`SelfAdaptive(rate=...)` must be positive, got {self.rate}."
             )
@@ -112,10 +120,11 @@ def _ascend(policy, state, residual, ids):
     size = size_of(residual, 1, old.dtype)
     is_finite = jnp.isfinite(size)
     climb = policy.rate * jax.vmap(jax.grad(policy.mask_fn))(old) * size**2
-    new = jnp.where(is_finite & jnp.isfinite(climb), old + climb, old)
+    is_finite = is_finite & jnp.isfinite(climb)
+    new = jnp.where(is_finite, old + climb, old)
     num_rejected = jnp.sum(~is_finite, dtype=jnp.int32)
     return AscentState(
-        multiplier=new if ids is None else state.multiplier.at[ids].set(new),
+        multiplier=new if ids is None else put(state.multiplier, ids, new, is_finite),
         status=judge(num_rejected),
         num_rejected=num_rejected,
     )

@@ -49,7 +49,7 @@ class Smoothing(eqx.Module):
 
     def __check_init__(self):
         """Numbers that keep the weights positive and bounded."""
-        if not self.rate > 0:
+        if not 0 < self.rate < float("inf"):
             raise ValueError(
                 f"`Smoothing(rate=...)` must be positive, got {self.rate}."
             )

@@ -3,7 +3,7 @@
 import equinox as eqx
 from jaxtyping import Array, Float
 
-from ._pool import AbstractPoolPolicy, check_floor, rows
+from ._pool import AbstractPoolPolicy, check_pool, rows
 from ._residual import ArrayOfIds
 from ._tilt import TiltState, check_settings
 from .draws import AbstractDraw, Stratified
@@ -35,7 +35,7 @@ class Weighting(AbstractPoolPolicy):
     def __check_init__(self):
         """The temperature must suit the potential."""
         check_settings(self)
-        check_floor(self)
+        check_pool(self)
 
     def weights(
         self, state: TiltState, ids: ArrayOfIds | None = None
@@ -58,4 +58,6 @@ class Weighting(AbstractPoolPolicy):
     def descends(self) -> str:
         """Which norm of the residual these settings descend."""
         power = self.objective.loss_power * self.objective.weight_power
+        if self.correction is not None:  # what drawing from the tilt leaves of it
+            power += 1 - self.correction.strength
         return self.objective.norm_text(self.potential, power)

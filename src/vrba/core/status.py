@@ -8,7 +8,7 @@ class Status(eqx.Enumeration):
 
     ok = ""
     nonfinite_residual = (
-        "Some residuals were NaN or infinite: those points kept their weights and "
-        "`num_rejected` counts them. Lower the learning rate, use float64, or look "
-        "for a division by zero in the equation."
+        "Some residuals, or their powers, were NaN or infinite: those points kept "
+        "their weights and `num_rejected` counts them. Lower the learning rate, use "
+        "float64, or look for a division by zero in the equation."
     )

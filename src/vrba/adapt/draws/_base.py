@@ -14,3 +14,7 @@ class AbstractDraw(eqx.Module):
         self, mass: Float[Array, " points"], num_points: int, *, key: Key[Array, ""]
     ) -> Int[Array, " {num_points}"]:
         """Ids drawn in proportion to `mass`, which need not sum to one."""
+
+    @abc.abstractmethod
+    def is_proportional(self) -> bool:
+        """Whether every point is expected exactly `n q_i` times."""

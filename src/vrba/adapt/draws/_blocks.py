@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
@@ -43,7 +44,8 @@ def cumulative_sum(x: Float[Array, " rows"], width: int = 32) -> Float[Array, " 
     """Running sums, by products with a triangle of ones: on a CPU the fastest way."""
     num_rows = -(-x.size // width)
     rows = jnp.pad(x, (0, num_rows * width - x.size)).reshape(num_rows, width)
-    within = rows @ jnp.triu(jnp.ones((width, width), x.dtype))
+    triangle = jnp.triu(jnp.ones((width, width), x.dtype))
+    within = jnp.matmul(rows, triangle, precision=jax.lax.Precision.HIGHEST)
     if num_rows == 1:
         return within[0, : x.size]
     before = jnp.pad(cumulative_sum(within[:, -1], width)[:-1], (1, 0))

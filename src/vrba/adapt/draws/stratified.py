@@ -38,6 +38,10 @@ class Stratified(AbstractDraw):
         rounding = jnp.finfo(mass.dtype).eps * blocks.total
         return point_of(blocks, block, position * unit, digits_fn(slot) * rounding)
 
+    def is_proportional(self) -> bool:
+        """Yes."""
+        return True
+
 
 def spread(
     start: UInt32[Array, ""], index: Int[Array, " any"], step: int, dtype: jnp.dtype

@@ -28,3 +28,7 @@ class Systematic(AbstractDraw):
         )
         position = jnp.arange(num_points, dtype=mass.dtype) + start
         return point_of(blocks, block, position * (blocks.total / num_points))
+
+    def is_proportional(self) -> bool:
+        """Yes."""
+        return True

@@ -21,3 +21,7 @@ class WithReplacement(AbstractDraw):
         rounding = jnp.finfo(mass.dtype).eps * blocks.total
         more = jax.random.uniform(jax.random.fold_in(key, 1), (num_points,), mass.dtype)
         return point_of(blocks, block, position, more * rounding)
+
+    def is_proportional(self) -> bool:
+        """Yes."""
+        return True

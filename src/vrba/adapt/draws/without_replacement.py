@@ -25,5 +25,9 @@ class WithoutReplacement(AbstractDraw):
                 f"points, but there are {mass.size}."
             )
         share = (mass / jnp.max(mass)).astype(jnp.float32)
-        noise = jax.random.gumbel(key, mass.shape, jnp.float32)
+        noise = jax.random.gumbel(key, mass.shape, jnp.float32, mode="high")
         return jax.lax.top_k(jnp.log(share) + noise, num_points)[1].astype(jnp.int32)
+
+    def is_proportional(self) -> bool:
+        """No: heavy points come less often."""
+        return False

@@ -24,6 +24,8 @@ class AbstractLoss(eqx.Module):
 
         Squares are averaged over equations too; the first power is of their norm.
         """
+        if not jnp.issubdtype(residual.dtype, jnp.inexact):
+            residual = residual.astype(weight.dtype)
         num_more = residual.ndim - weight.ndim
         weight = weight.reshape(*weight.shape, *(1,) * num_more)
         weighted = weight.astype(residual.real.dtype) * residual
@@ -54,6 +56,5 @@ class AbstractLoss(eqx.Module):
         size = "r" if self.size_power == 1 else f"r**{self.size_power}"
         slope = f"phi'({size} / T)"
         slope = slope if lambda_power == 1 else f"{slope}**{lambda_power:g}"
-        factor = "" if self.loss_power == 1 else f"r**{self.loss_power - 1} "
-        factor = "r " if self.loss_power == 2 else factor
+        factor = "" if self.loss_power == 1 else "r "
         return f"mean of Psi(r) with Psi'(r) = {factor}{slope}, phi = {potential}"

@@ -57,14 +57,17 @@ class Custom(AbstractPotential):
     def relative_slope(
         self, s: Float[Array, "*any"], peak: Float[Array, ""]
     ) -> Float[Array, "*any"]:
-        """The ratio of slopes; where the peak's overflows, only the peak remains."""
+        """The ratio of slopes; only the peak is left where its slope overflows.
+
+        Where the potential is flat up to the peak, no point stands out.
+        """
         top = self.slope(peak)
-        return jnp.where(
-            jnp.isfinite(top), self.slope(s) / top, (s >= peak).astype(s.dtype)
-        )
+        ratio = self.slope(s) / jnp.where(top > 0, top, 1)
+        ratio = jnp.where(top > 0, ratio, 1)
+        return jnp.where(jnp.isfinite(top), ratio, (s >= peak).astype(s.dtype))
 
     def inverse_slope(self, y: Float[Array, "*any"]) -> Float[Array, "*any"]:
-        """By bisection."""
+        """By root finding."""
         return invert_slope(self, y)
 
     def degree(self) -> float | None:

@@ -26,7 +26,7 @@ class SuperExponential(AbstractPotential):
         return (s / peak) * jnp.exp((s - peak) * (s + peak))
 
     def inverse_slope(self, y: Float[Array, "*any"]) -> Float[Array, "*any"]:
-        """By bisection: `sqrt(W(2 y**2) / 2)` with Lambert's `W`, which JAX lacks."""
+        """By root finding: `sqrt(W(2 y**2) / 2)`; JAX lacks Lambert's `W`."""
         return invert_slope(self, y)
 
     def degree(self) -> float | None:
