@@ -196,6 +196,18 @@ def test_slip_f_published_settings_say_three_and_four():
     assert "Exponential" in vrba.Weighting(vrba.Exponential()).descends()
 
 
+def test_slip_g_pure_noise_has_a_signal_until_it_is_debiased():
+    """`|mean| / std` over `b` partitions is `1 / sqrt(b)`; less `s^2 / b` it is zero."""
+    num_parts, rng = 25, np.random.default_rng(12)
+    gradients = rng.normal(size=(num_parts, 40_000))
+    mean = np.sum(gradients.mean(axis=0) ** 2)
+    spread = np.sum(gradients.var(axis=0, ddof=1))
+    error = np.sqrt(2 / 40_000)  # of a mean of so many squares
+    np.testing.assert_allclose(mean / spread, 1 / num_parts, rtol=5 * error)
+    debiased = (mean - spread / num_parts) / spread
+    np.testing.assert_allclose(debiased, 0, atol=5 * error / num_parts)
+
+
 def test_slip_h_the_bound_of_the_weights():
     """`eta / (1 - gamma)`, reached by a point that always has the largest residual."""
     policy = vrba.presets.rba(eta=0.05, gamma=0.9)
