@@ -197,7 +197,7 @@ def test_slip_f_published_settings_say_three_and_four():
 
 
 def test_slip_g_pure_noise_has_a_signal_until_it_is_debiased():
-    """`|mean| / std` over `b` partitions is `1 / sqrt(b)`; less `s^2 / b` it is zero."""
+    """Its ratio over `b` partitions is `1 / sqrt(b)`; less `s^2 / b` it is zero."""
     num_parts, rng = 25, np.random.default_rng(12)
     gradients = rng.normal(size=(num_parts, 40_000))
     mean = np.sum(gradients.mean(axis=0) ** 2)
