@@ -26,15 +26,21 @@ def exports(package: ModuleType) -> list[str]:
 
 def documented() -> dict[str, list[Any]]:
     """Exported classes and functions by kind: policies first, core last."""
-    values = [getattr(room, n) for room in (vrba, vrba.core) for n in exports(room)]
+    rooms = (vrba, vrba.optim, vrba.core)
+    values = [getattr(room, name) for room in rooms for name in exports(room)]
     values = [value for value in values if not inspect.ismodule(value)]
     functions = filter(inspect.isfunction, vars(vrba.presets).values())
     values += [fn for fn in functions if kind_of(fn) == "Presets"]
     found: dict[str, list[Any]] = {}
     for value in dict.fromkeys(values):
         found.setdefault(kind_of(value), []).append(value)
-    rank = {"Policies": -2, "Presets": -1, "Core": 1}
-    kinds = sorted(found, key=lambda kind: (rank.get(kind, 0), kind))
+    rank = {"Policies": -2, "Presets": -1, "Driver": 1, "Optimizers": 2, "Core": 4}
+
+    def place(kind: str) -> tuple[int, str]:
+        is_optim = room_of(found[kind][0]) == "optim"
+        return rank.get(kind, 3 if is_optim else 0), kind
+
+    kinds = sorted(found, key=place)
     return {kind: sorted(found[kind], key=lambda v: v.__name__) for kind in kinds}
 
 
@@ -42,13 +48,35 @@ def kind_of(value: Any) -> str:
     """The interface that a class fulfils, or else the module it lives in."""
     bases = [base.__name__ for base in getattr(value, "__mro__", ())]
     roots = [name[8:] for name in bases if name.startswith("Abstract")]
+    if room_of(value) == "optim":
+        return kind_in_optim(value, roots)
     if roots:
-        stem, last = roots[-1][:-1], roots[-1][-1]
-        return stem + {"y": "ies", "s": "ses"}.get(last, last + "s")
+        return plural(roots[-1])
     if value.__name__.endswith("State"):
         return "States"
     room, file = public_module(value).split(".")[1:]
     return (room if room == "core" else file).capitalize()
+
+
+def kind_in_optim(value: Any, roots: list[str]) -> str:
+    """What the room of optimizers calls it: its parts by the folder they live in."""
+    _, _, *folder = public_module(value).split(".")
+    if not inspect.isclass(value) or not roots:
+        is_part = len(folder) == 2
+        return folder[0].capitalize() if is_part else "Driver"
+    is_record = roots[-1] in ("Info", "System", "SearchState", "DampingState")
+    return "States and infos" if is_record else plural(roots[-1])
+
+
+def plural(word: str) -> str:
+    """Several of them."""
+    stem, last = word[:-1], word[-1]
+    return stem + {"y": "ies", "s": "ses", "h": "hes"}.get(last, last + "s")
+
+
+def room_of(value: Any) -> str:
+    """The room that a value lives in."""
+    return value.__module__.split(".")[1]
 
 
 def public_module(value: Any) -> str:
@@ -58,8 +86,10 @@ def public_module(value: Any) -> str:
 
 def name_of(value: Any) -> str:
     """How a reader who imported `vrba` calls it."""
-    is_top = getattr(vrba, value.__name__, None) is value
-    return value.__name__ if is_top else f"{kind_of(value).lower()}.{value.__name__}"
+    if getattr(vrba, value.__name__, None) is value:
+        return value.__name__
+    home = "optim" if room_of(value) == "optim" else kind_of(value).lower()
+    return f"{home}.{value.__name__}"
 
 
 def settings(node: ast.ClassDef) -> list[str]:

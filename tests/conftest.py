@@ -24,6 +24,8 @@ def keys():
 def pytest_collection_modifyitems(items):
     """Tests of one case run in one worker, where what they compile is shared."""
     for item in items:
+        if item.get_closest_marker("xdist_group"):
+            continue
         case = getattr(item, "callspec", None)
         name = case.params.get("name", item.name) if case else item.name
         item.add_marker(pytest.mark.xdist_group(f"{item.path.stem}-{name}"))

@@ -147,7 +147,9 @@ def missing_exports(room, defined):
     return [name for name in wanted if name not in names]
 
 
-@pytest.mark.parametrize("room", [vrba.adapt, vrba.core], ids=lambda r: r.__name__)
+@pytest.mark.parametrize(
+    "room", [vrba.adapt, vrba.optim, vrba.core], ids=lambda r: r.__name__
+)
 def test_room_exports_every_class_for_users(room):
     missing = missing_exports(room, classes(room.__name__))
     assert missing == [], f"add {missing} to {room.__file__}"
@@ -218,6 +220,8 @@ def undocumented(names, page):
 def test_reference_covers_every_export():
     page = (ROOT / "docs" / "reference.md").read_text()
     assert undocumented(WRITER.exports(vrba), page) == [], "run `make docs`"
+    parts = [f"optim.{name}" for name in WRITER.exports(vrba.optim)]
+    assert undocumented(parts, page) == [], "run `make docs`"
     assert undocumented(["Cosh", "Nonesuch"], page) == ["Nonesuch"]
 
 

@@ -2,6 +2,7 @@
 
 from . import adapt as adapt
 from . import core as core
+from . import optim as optim
 from .adapt import BRDR as BRDR
 from .adapt import AbstractDraw as AbstractDraw
 from .adapt import AbstractLoss as AbstractLoss

@@ -1,0 +1,299 @@
+"""Quasi-Newton methods with a dense inverse Hessian, for up to some ten thousand."""
+
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from ..core import Status, flatten, flatten_gradient
+from ._base import AbstractInfo, AbstractMethod
+from .changes import AbstractChange, Keep
+from .curvatures import AbstractCurvature, Skip
+from .objective import AbstractObjective
+from .searches import AbstractSearch, Fallback, Trial
+from .updates import AbstractUpdate, Secant, SSBroyden
+
+Scalar = Float[Array, ""]
+Vector = Float[Array, " params"]
+
+
+class QuasiNewtonState(eqx.Module):
+    """Loss, gradient, inverse Hessian and next direction at the current parameters.
+
+    While `is_new`, the inverse is a multiple of the identity that no step has set.
+    """
+
+    value: Scalar
+    gradient: Vector
+    inverse: Float[Array, "params params"]
+    direction: Vector
+    is_new: Bool[Array, ""]
+    step_length: Scalar
+    best_value: Scalar
+    best_gradient: Scalar
+    num_idle: Int[Array, ""]
+
+
+class QuasiNewtonInfo(AbstractInfo):
+    """What happened: `step_size` along the direction, and whether it was steepest."""
+
+    value_is_old: ClassVar[bool] = False
+    gradient_is_old: ClassVar[bool] = False
+
+    value: Scalar
+    gradient_norm: Scalar
+    num_evaluations: Int[Array, ""]
+    is_stuck: Bool[Array, ""]
+    status: Status
+    step_size: Scalar
+    is_steepest: Bool[Array, ""]
+    is_updated: Bool[Array, ""]
+
+
+class _Walk(eqx.Module):
+    """A line search under way: along the direction, or along steepest descent."""
+
+    search: Any
+    origin: Trial
+    direction: Vector
+    is_steepest: Bool[Array, ""]
+    kept: Trial
+    kept_gradient: Vector
+    has_kept: Bool[Array, ""]
+    is_done: Bool[Array, ""]
+    num_evaluations: Int[Array, ""]
+
+
+class QuasiNewton(AbstractMethod):
+    """Steps `-t H g` with an inverse Hessian `H` that learns from every step.
+
+    `update` is the rule it learns by, `search` finds `t`, `curvature` guards against
+    bad secants, `on_change` says what `H` is worth for new points. If no search
+    succeeds, steepest descent with a fresh `H` goes on. A run is stuck only if that
+    fails too, or if neither loss nor gradient fell in `patience` steps.
+
+    One step reads `H` twice and writes it once.
+    """
+
+    update: AbstractUpdate = SSBroyden()
+    search: AbstractSearch = Fallback()
+    curvature: AbstractCurvature = Skip()
+    on_change: AbstractChange = Keep()
+    patience: int = 100
+    max_params: int = 30_000
+
+    def __check_init__(self):
+        """Settings in range."""
+        if self.patience < 1:
+            raise ValueError(f"`patience` must be at least 1, got {self.patience}.")
+
+    @property
+    def needs_residuals(self) -> bool:
+        """A loss is enough."""
+        return False
+
+    def is_compiled(self, state: Any) -> bool:
+        """Steps can be compiled."""
+        return True
+
+    def init(self, objective: AbstractObjective, params: Any) -> QuasiNewtonState:
+        """Loss and gradient, and an inverse whose first step has length one."""
+        vector, _ = flatten(params)
+        if vector.size > self.max_params:
+            size = vector.size**2 * vector.dtype.itemsize / 1e9
+            raise ValueError(
+                f"`params` has {vector.size} numbers, the inverse Hessian would take "
+                f"{size:.1f} GB: take `lbfgs()`, or raise `max_params`."
+            )
+        value, gradient = objective.value_and_gradient(params)
+        gradient = flatten_gradient(gradient)
+        norm = jnp.linalg.norm(gradient)
+        scale = jnp.where(norm > 0, 1 / norm, 1)
+        return QuasiNewtonState(
+            value,
+            gradient,
+            scale * jnp.eye(vector.size, dtype=vector.dtype),
+            -scale * gradient,
+            jnp.ones((), bool),
+            jnp.ones_like(value),
+            value,
+            norm,
+            jnp.zeros((), jnp.int32),
+        )
+
+    def objective_changed(
+        self, objective: AbstractObjective, params: Any, state: QuasiNewtonState
+    ) -> QuasiNewtonState:
+        """Loss and gradient anew; the inverse as `on_change` says."""
+        value, gradient = objective.value_and_gradient(params)
+        gradient = flatten_gradient(gradient)
+        inverse = state.inverse
+        direction = -(inverse @ gradient)
+        factor, forgets = self.on_change.judge(
+            state.gradient, state.direction, gradient, direction
+        )
+        forgets |= ~(jnp.vdot(direction, gradient) < 0)
+        norm = jnp.linalg.norm(gradient)
+        scale = state.step_length / jnp.where(norm > 0, norm, 1)
+        return QuasiNewtonState(
+            value,
+            gradient,
+            jnp.where(
+                forgets, scale * _identity(state.inverse), factor * state.inverse
+            ),
+            jnp.where(forgets, -scale * gradient, factor * direction),
+            forgets | state.is_new,
+            state.step_length,
+            value,
+            norm,
+            jnp.zeros((), jnp.int32),
+        )
+
+    def step(
+        self, objective: AbstractObjective, params: Any, state: QuasiNewtonState
+    ) -> tuple[Any, QuasiNewtonState, QuasiNewtonInfo]:
+        """A line search, then what its end teaches."""
+        vector, rebuild = flatten(params)
+
+        def evaluate(vector):
+            value, gradient = objective.value_and_gradient(rebuild(vector))
+            return value, flatten_gradient(gradient)
+
+        walk = self._walk(evaluate, vector, state)
+        move = jnp.where(walk.has_kept, walk.kept.step * walk.direction, 0)
+        new_state, is_updated = self._learn(state, walk, move)
+        info = self._report(state, new_state, walk, is_updated)
+        return rebuild(vector + move), new_state, info
+
+    def _walk(self, evaluate, vector: Vector, state: QuasiNewtonState) -> _Walk:
+        """Searches along the direction and, if that fails, along steepest descent."""
+        slope = jnp.vdot(state.gradient, state.direction)
+        norm = jnp.linalg.norm(state.gradient)
+        steepest = -state.step_length / jnp.where(norm > 0, norm, 1) * state.gradient
+        is_steepest = ~(slope < 0)
+        one, zero = jnp.ones_like(slope), jnp.zeros_like(slope)
+
+        def begin(direction, is_steepest, num_evaluations, is_done):
+            slope = jnp.vdot(state.gradient, direction)
+            origin = Trial(zero, state.value, slope)
+            search = self.search.init(origin, one)
+            return _Walk(
+                search,
+                origin,
+                direction,
+                is_steepest,
+                origin,
+                state.gradient,
+                jnp.zeros((), bool),
+                is_done,
+                num_evaluations,
+            )
+
+        def go_on(walk):
+            return ~walk.is_done
+
+        def try_step(walk):
+            step = walk.search.next_step
+            value, gradient = evaluate(vector + step * walk.direction)
+            trial = Trial(step, value, jnp.vdot(gradient, walk.direction))
+            search = self.search.update(walk.search, walk.origin, trial)
+            choose = lambda new, old: jnp.where(search.is_kept, new, old)
+            kept = jax.tree.map(choose, trial, walk.kept)
+            has_kept = walk.has_kept | search.is_kept
+            has_failed = search.is_done & ~has_kept
+            turns = has_failed & ~walk.is_steepest
+            count = walk.num_evaluations + 1
+            going = _Walk(
+                search,
+                walk.origin,
+                walk.direction,
+                walk.is_steepest,
+                kept,
+                choose(gradient, walk.kept_gradient),
+                has_kept,
+                search.is_done,
+                count,
+            )
+            anew = begin(steepest, jnp.ones((), bool), count, jnp.zeros((), bool))
+            return jax.tree.map(lambda a, b: jnp.where(turns, a, b), anew, going)
+
+        is_finite = jnp.isfinite(state.value) & jnp.isfinite(norm)
+        start = begin(
+            jnp.where(is_steepest, steepest, state.direction),
+            is_steepest,
+            jnp.zeros((), jnp.int32),
+            ~is_finite | (norm == 0),
+        )
+        return jax.lax.while_loop(go_on, try_step, start)
+
+    def _learn(
+        self, state: QuasiNewtonState, walk: _Walk, move: Vector
+    ) -> tuple[QuasiNewtonState, Bool[Array, ""]]:
+        """The inverse corrected by the secant, and the next direction from it."""
+        old, new = state.gradient, walk.kept_gradient
+        change = new - old
+        is_fresh = state.is_new | walk.is_steepest
+        first_scale = jnp.linalg.norm(walk.direction) / jnp.linalg.norm(old)
+        fresh_scale = jnp.vdot(change, move) / jnp.vdot(change, change)
+        is_curved = jnp.isfinite(fresh_scale) & (fresh_scale > 0)
+        scale = jnp.where(is_curved, fresh_scale, first_scale)
+        times_new = jnp.where(is_fresh, scale * new, state.inverse @ new)
+        times_old = jnp.where(is_fresh, scale * old, -walk.direction)
+        step_size = walk.kept.step * jnp.where(is_fresh, first_scale / scale, 1)
+        secant = Secant(move, change, old, step_size, times_new - times_old)
+        secant, is_used = self.curvature.guard(secant)
+        is_used &= walk.has_kept
+        correction = self.update.correction(secant)
+        blank = jax.tree.map(jnp.zeros_like, correction)
+        blank = eqx.tree_at(lambda c: c.scale, blank, jnp.ones_like(scale))
+        correction = jax.tree.map(
+            lambda a, b: jnp.where(is_used, a, b), correction, blank
+        )
+        base = jnp.where(is_fresh, scale * _identity(state.inverse), state.inverse)
+        value, norm = walk.kept.value, jnp.linalg.norm(new)
+        has_moved = (value < state.best_value) | (norm < state.best_gradient)
+        length = jnp.linalg.norm(move)
+        new_state = QuasiNewtonState(
+            value,
+            new,
+            correction.apply(secant, base),
+            -correction.times(secant, times_new, new),
+            is_fresh & ~is_used,
+            jnp.where(walk.has_kept, length, 0.01 * state.step_length),
+            jnp.minimum(value, state.best_value),
+            jnp.minimum(norm, state.best_gradient),
+            jnp.where(has_moved, 0, state.num_idle + 1).astype(jnp.int32),
+        )
+        return new_state, is_used
+
+    def _report(
+        self,
+        state: QuasiNewtonState,
+        new_state: QuasiNewtonState,
+        walk: _Walk,
+        is_updated: Bool[Array, ""],
+    ) -> QuasiNewtonInfo:
+        is_finite = jnp.isfinite(state.value) & jnp.isfinite(state.gradient).all()
+        norm = jnp.linalg.norm(new_state.gradient)
+        is_stuck = ~walk.has_kept & (norm > 0)
+        is_stuck |= new_state.num_idle >= self.patience
+        is_loose = walk.is_steepest | self.search.is_loosened(walk.search)
+        status = Status.where(is_loose, Status.search_loosened, Status.ok)
+        status = Status.where(is_stuck, Status.no_descent, status)
+        status = Status.where(is_finite, status, Status.nonfinite_objective)
+        return QuasiNewtonInfo(
+            new_state.value,
+            norm,
+            walk.num_evaluations,
+            is_stuck | ~is_finite,
+            status,
+            walk.kept.step,
+            walk.is_steepest,
+            is_updated,
+        )
+
+
+def _identity(like: Float[Array, "params params"]) -> Float[Array, "params params"]:
+    return jnp.eye(like.shape[0], dtype=like.dtype)

@@ -1,0 +1,63 @@
+"""The interface of a solver of `(J'J + damping I) x = b`."""
+
+import abc
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from ..least_squares import AbstractLeastSquares
+
+Scalar = Float[Array, ""]
+Vector = Float[Array, " params"]
+
+
+class AbstractSystem(eqx.Module):
+    """What is known of `J` and `r` at the current parameters.
+
+    `pulled` is `J'r`; `scale` is the trace of `J'J` or what stands for it, against
+    which a damping is large or small.
+    """
+
+    pulled: eqx.AbstractVar[Any]
+    scale: eqx.AbstractVar[Any]
+
+
+class AbstractSolver(eqx.Module):
+    """Assembles once a step, factors once for each damping, solves twice with it."""
+
+    @property
+    @abc.abstractmethod
+    def is_compiled(self) -> bool:
+        """Whether a step may be compiled."""
+
+    @abc.abstractmethod
+    def assemble(
+        self, objective: AbstractLeastSquares, params: Any, relative_damping: Scalar
+    ) -> Any:
+        """A system, given the last damping as a share of its scale."""
+
+    @abc.abstractmethod
+    def factor(self, system: Any, damping: Scalar) -> Any:
+        """What solving with this damping needs."""
+
+    @abc.abstractmethod
+    def step(self, factor: Any) -> Vector:
+        """`-(J'J + damping I)^-1 J'r`; not finite where that fails."""
+
+    @abc.abstractmethod
+    def solve(self, factor: Any, vector: Vector) -> Vector:
+        """`(J'J + damping I)^-1 vector`."""
+
+    @abc.abstractmethod
+    def loop(
+        self, go_on: Callable[[Any], Any], body: Callable[[Any], Any], carry: Any
+    ) -> Any:
+        """`body` while `go_on`: compiled, or in Python."""
+
+
+def default_qr_below(dtype: Any) -> float:
+    """The relative damping below which `J'J` has lost the digits that matter."""
+    return 100 * float(jnp.finfo(dtype).eps)

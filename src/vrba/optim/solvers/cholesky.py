@@ -1,0 +1,106 @@
+"""Normal equations, Cholesky and, where damping is tiny, QR; all compiled."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.scipy.linalg import solve_triangular
+from jaxtyping import Array, Bool, Float
+
+from ..least_squares import AbstractLeastSquares, sum_over_blocks
+from ._base import AbstractSolver, AbstractSystem, Scalar, Vector, default_qr_below
+from ._orthogonal import damped_triangle, triangle_of
+
+
+class CholeskySystem(AbstractSystem):
+    """`matrix` is `J'J`, or the triangle `R` of `J` if `is_root`."""
+
+    pulled: Vector
+    scale: Scalar
+    matrix: Float[Array, "params params"]
+    projected: Vector
+    is_root: Bool[Array, ""]
+
+
+class Triangle(AbstractSystem):
+    """The upper triangle `U` of the damped system, and `U'^-1 J'r`."""
+
+    pulled: Vector
+    scale: Scalar
+    upper: Float[Array, "params params"]
+
+
+class Cholesky(AbstractSolver):
+    """`J'J` accumulated in blocks and factored by Cholesky, compiled for any device.
+
+    Below the damping `qr_below` times the trace of `J'J`, a hundred times the
+    precision if not given, `J` is factored by QR instead, also in blocks, at some
+    five times the cost. On a CPU `HostCholesky` multiplies faster.
+    """
+
+    qr_below: float | None = None
+
+    @property
+    def is_compiled(self) -> bool:
+        """A step can be compiled."""
+        return True
+
+    def assemble(
+        self, objective: AbstractLeastSquares, params: Any, relative_damping: Scalar
+    ) -> CholeskySystem:
+        """Products of blocks, or their triangles if the damping is tiny."""
+
+        def products():
+            def block_products(term, block):
+                rows, jacobian = term.jacobian(params, block)
+                return jacobian.T @ jacobian, jacobian.T @ rows
+
+            matrix, pulled = sum_over_blocks(objective, block_products)
+            no = jnp.zeros((), bool)
+            return CholeskySystem(pulled, jnp.trace(matrix), matrix, pulled, no)
+
+        def triangles():
+            root, projected = triangle_of(objective, params)
+            scale, yes = jnp.sum(root**2), jnp.ones((), bool)
+            return CholeskySystem(root.T @ projected, scale, root, projected, yes)
+
+        limit = self.qr_below
+        limit = default_qr_below(relative_damping.dtype) if limit is None else limit
+        if limit == 0:
+            return products()
+        return jax.lax.cond(relative_damping < limit, triangles, products)
+
+    def factor(self, system: CholeskySystem, damping: Scalar) -> Triangle:
+        """The upper triangle of the damped system."""
+
+        def by_root(system):
+            return damped_triangle(system.matrix, system.projected, damping)
+
+        def by_cholesky(system):
+            eye = jnp.eye(system.pulled.size, dtype=system.pulled.dtype)
+            upper = jnp.linalg.cholesky(system.matrix + damping * eye, upper=True)
+            return upper, solve_triangular(upper, system.pulled, trans=1)
+
+        if self.qr_below == 0:
+            upper, projected = by_cholesky(system)
+        else:
+            upper, projected = jax.lax.cond(
+                system.is_root, by_root, by_cholesky, system
+            )
+        return Triangle(projected, system.scale, upper)
+
+    def step(self, factor: Triangle) -> Vector:
+        """One triangular solve."""
+        return -solve_triangular(factor.upper, factor.pulled)
+
+    def solve(self, factor: Triangle, vector: Vector) -> Vector:
+        """Two triangular solves."""
+        inner = solve_triangular(factor.upper, vector, trans=1)
+        return solve_triangular(factor.upper, inner)
+
+    def loop(
+        self, go_on: Callable[[Any], Any], body: Callable[[Any], Any], carry: Any
+    ) -> Any:
+        """Compiled."""
+        return jax.lax.while_loop(go_on, body, carry)

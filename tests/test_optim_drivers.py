@@ -1,0 +1,275 @@
+"""optax inside, one optimizer after another, and the driver around them."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from optim_cases import rosenbrock
+from rooms import concrete
+
+import vrba.optim as optim
+from vrba import Status
+from vrba.core import as_arrays, flatten, flatten_gradient
+from vrba.optim import (
+    AfterSteps,
+    BelowLoss,
+    FromOptax,
+    LevenbergMarquardt,
+    Objective,
+    OnStall,
+    QuasiNewton,
+    Sequence,
+    Stage,
+    Stop,
+    advance,
+    lbfgs,
+    minimise,
+)
+
+START = jnp.array([-1.2, 1.0])
+ADAM = FromOptax(optax.adam(1e-2))
+
+
+# optax.
+
+
+def test_a_transform_gives_the_same_as_its_own_loop():
+    run = minimise(rosenbrock, START, ADAM, max_steps=30, steps_per_call=10)
+    params, state = START, ADAM.transform.init(START)
+    with jax.numpy_dtype_promotion("standard"):
+        step = jax.jit(ADAM.transform.update).lower(params, state, params).compile()
+    gradient_fn = jax.jit(jax.value_and_grad(rosenbrock))
+    for value in run.values:
+        expected, gradient = gradient_fn(params)
+        np.testing.assert_allclose(value, expected, rtol=1e-12)
+        updates, state = step(gradient, state, params)
+        params = optax.apply_updates(params, updates)
+    np.testing.assert_allclose(run.params, params, rtol=1e-12)
+    assert run.num_evaluations == 1 + 30 + 1
+
+
+def test_complex_parameters_descend():
+    fn = lambda z: jnp.abs(z - (3 - 4j)) ** 2
+    run = minimise(fn, jnp.zeros((), complex), FromOptax(optax.sgd(0.1)), max_steps=100)
+    np.testing.assert_allclose(run.params, 3 - 4j, rtol=1e-6)
+
+
+def test_lbfgs_converges_and_reuses_what_its_search_found():
+    start = jnp.asarray(np.random.default_rng(0).uniform(-2, 2, 10))
+    run = minimise(rosenbrock, start, lbfgs(), max_steps=300, gradient_tolerance=1e-8)
+    assert run.status == Status.converged
+    assert np.linalg.norm(jax.grad(rosenbrock)(run.params)) <= 1e-8
+    assert run.num_evaluations < 2.5 * run.num_steps
+
+
+def test_lbfgs_forgets_the_loss_of_an_old_objective():
+    optimizer, fn = lbfgs(), lambda x, scale: scale * rosenbrock(x)
+    old, new = (Objective(fn, (jnp.asarray(c),)) for c in (1.0, 100.0))
+    state = optimizer.init(old, START)
+    params, state, _ = advance(optimizer, old, START, state, 3)
+    state = optimizer.objective_changed(new, params, state)
+    *_, steps = advance(optimizer, new, params, state, 1, room=3)
+    np.testing.assert_allclose(steps.values[0], new.value(params), rtol=1e-12)
+
+
+def test_a_loss_that_is_not_finite_changes_nothing():
+    run = minimise(lambda x: jnp.sum(jnp.log(x)), START, ADAM, max_steps=20)
+    assert run.status == Status.nonfinite_objective and run.num_steps == 1
+    np.testing.assert_array_equal(run.params, START)
+    assert int(optax.tree.get(run.state, "count")) == 0
+
+
+# Sequences.
+
+
+def staged(until):
+    return Sequence(Stage(ADAM, until), QuasiNewton())
+
+
+def test_a_sequence_is_its_parts_one_after_another():
+    run = minimise(rosenbrock, START, staged(AfterSteps(25)), max_steps=40)
+    first = minimise(rosenbrock, START, ADAM, max_steps=25)
+    second = minimise(rosenbrock, first.params, QuasiNewton(), max_steps=15)
+    np.testing.assert_allclose(run.params, second.params, rtol=1e-6)
+    joined = np.concatenate([first.values, second.values])
+    np.testing.assert_allclose(run.values, joined, rtol=1e-6)
+    assert run.num_steps == 40 and run.state.stage == 1
+
+
+def test_stages_end_by_loss_or_by_stall():
+    run = minimise(rosenbrock, START, staged(BelowLoss(4.1)), max_steps=200)
+    switched = int(np.argmax(run.values <= 4.1))
+    assert run.state.stage == 1 and 0 < switched < 200
+    alone = minimise(rosenbrock, START, ADAM, max_steps=switched + 1)
+    np.testing.assert_allclose(run.values[: switched + 1], alone.values, rtol=1e-12)
+    flat = lambda x: jnp.sum(x**2) + 1.0  # Adam crawls, never a tenth lower
+    run = minimise(flat, START * 1e-3, staged(OnStall(7, 0.1)), max_steps=20)
+    assert run.state.stage == 1
+    assert run.loss == 1.0
+
+
+def test_a_stage_that_is_stuck_hands_over():
+    run = minimise(
+        lambda x: jnp.sum((x - 1) ** 4),
+        START,
+        Sequence(Stage(FromOptax(optax.sgd(0.0)), AfterSteps(1000)), QuasiNewton()),
+        max_steps=100,
+        gradient_tolerance=1e-9,
+    )
+    assert run.status == Status.converged and run.num_steps < 100
+
+
+def test_a_sequence_is_resumed_within_any_stage(tmp_path):
+    optimizer, objective = staged(AfterSteps(5)), Objective(rosenbrock)
+    whole = minimise(rosenbrock, START, optimizer, max_steps=12)
+    for pause in (3, 5, 8):
+        first = minimise(rosenbrock, START, optimizer, max_steps=pause)
+        saved = first.params, first.state
+        eqx.tree_serialise_leaves(tmp_path / "run.eqx", saved)
+        like = START, optimizer.init_stage(first.state.stage, objective, START)
+        params, state = eqx.tree_deserialise_leaves(tmp_path / "run.eqx", like)
+        rest = minimise(
+            rosenbrock, params, optimizer, max_steps=12 - pause, state=state
+        )
+        np.testing.assert_array_equal(rest.params, whole.params)
+
+
+def test_residuals_serve_all_stages():
+    valley = lambda x: jnp.stack([10 * (x[1] - x[0] ** 2), 1 - x[0]])
+    optimizer = Sequence(Stage(ADAM, AfterSteps(5)), LevenbergMarquardt())
+    assert optimizer.needs_residuals
+    run = minimise(valley, START, optimizer, max_steps=40, target=1e-20)
+    assert run.status == Status.target_reached
+    np.testing.assert_allclose(run.params, 1, rtol=1e-8)
+
+
+def test_a_new_objective_reaches_the_stage_at_work():
+    optimizer, fn = staged(AfterSteps(3)), lambda x, scale: scale * rosenbrock(x)
+    run = minimise(fn, START, optimizer, args=(jnp.asarray(1.0),), max_steps=8)
+    new = Objective(fn, (jnp.asarray(10.0),))
+    changed = optimizer.objective_changed(new, run.params, run.state)
+    np.testing.assert_allclose(changed.inner.value, new.value(run.params), rtol=1e-12)
+
+
+# The driver.
+
+
+def test_a_callback_sees_progress_and_can_stop():
+    seen = []
+
+    def callback(progress):
+        seen.append(progress.num_steps)
+        return progress.num_steps >= 20
+
+    run = minimise(
+        rosenbrock, START, ADAM, max_steps=1000, steps_per_call=10, callback=callback
+    )
+    assert seen == [10, 20] and run.status == Status.interrupted
+    assert run.num_steps == 20
+
+
+def test_an_interrupt_keeps_what_was_reached():
+    def interrupt(progress):
+        if progress.num_steps == 20:
+            raise KeyboardInterrupt
+
+    go = lambda params, steps, **more: minimise(
+        rosenbrock, params, ADAM, max_steps=steps, steps_per_call=10, **more
+    )
+    first = go(START, 1000, callback=interrupt)
+    assert first.status == Status.interrupted and first.num_steps == 20
+    rest = go(first.params, 10, state=first.state)
+    np.testing.assert_array_equal(rest.params, go(START, 30).params)
+
+
+def test_stopping_for_an_old_gradient_takes_the_step_back():
+    """Adam reports the gradient where a step began: that place is the answer."""
+    fn = lambda x: jnp.sum((x - 1) ** 2)
+    run = minimise(
+        fn, START, FromOptax(optax.sgd(0.3)), max_steps=200, gradient_tolerance=1e-3
+    )
+    assert run.status == Status.converged
+    assert 1e-4 < np.linalg.norm(jax.grad(fn)(run.params)) <= 1e-3
+    np.testing.assert_allclose(run.values[-1], run.loss, rtol=1e-12)
+
+
+def test_no_steps_only_evaluate():
+    run = minimise(rosenbrock, START, ADAM, max_steps=0)
+    assert run.num_steps == 0
+    np.testing.assert_allclose(run.loss, rosenbrock(START), rtol=1e-14)
+    assert run.status == Status.num_steps_reached and run.values.shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: FromOptax(1e-3), "optax transform"),
+        (lambda: lbfgs(memory=0), "memory"),
+        (lambda: Sequence(), "last of `stages`"),
+        (lambda: Sequence(ADAM, ADAM), "Stage"),
+        (lambda: AfterSteps(0), "num_steps"),
+        (lambda: OnStall(decrease=2.0), "decrease"),
+        (lambda: staged(AfterSteps(1)).init_stage(3, None, None), "stage"),
+        (lambda: minimise(rosenbrock, START, ADAM, max_steps=-1), "max_steps"),
+        (
+            lambda: minimise(rosenbrock, START, ADAM, max_steps=1, steps_per_call=0),
+            "steps_per_call",
+        ),
+        (lambda: minimise({}, START, ADAM, max_steps=1), "fn"),
+    ],
+)
+def test_bad_input_is_named(make, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        make()
+
+
+# Every optimizer, found by looking.
+
+OPTIMIZERS = {
+    "FromOptax": FromOptax(optax.adam(0.05)),
+    "LevenbergMarquardt": LevenbergMarquardt(),
+    "QuasiNewton": QuasiNewton(),
+    "Sequence": Sequence(Stage(FromOptax(optax.adam(0.05)), AfterSteps(30)), lbfgs()),
+}
+
+
+def test_every_optimizer_has_a_case():
+    found = {cls.__name__ for cls in concrete("vrba.optim", optim.AbstractOptimizer)}
+    assert found == set(OPTIMIZERS)
+
+
+@pytest.mark.parametrize("name", sorted(OPTIMIZERS))
+def test_every_optimizer_lowers_a_loss_by_step_and_by_loop(name):
+    optimizer = OPTIMIZERS[name]
+    residual = lambda params: jnp.append(params["a"] - 1.0, 3 * params["b"][0] ** 2)
+    loss = lambda params: jnp.mean(residual(params) ** 2)
+    start = as_arrays({"a": np.zeros(2), "b": (np.ones(1), "kept")})
+    fn = residual if optimizer.needs_residuals else loss
+    run = minimise(fn, start, optimizer, max_steps=25)
+    assert run.loss < 0.5 * loss(start) and run.params["b"][1] == "kept"
+    objective = optim.as_objective(fn, (), optimizer)
+    params, state = start, optimizer.init(objective, start)
+    for _ in range(3):
+        before = params
+        params, state, info = optimizer.step(objective, params, state)
+        told = before if info.value_is_old else params
+        np.testing.assert_allclose(info.value, loss(told), rtol=1e-9)
+        told = before if info.gradient_is_old else params
+        gradient = flatten_gradient(eqx.filter_grad(loss)(told))
+        np.testing.assert_allclose(
+            info.gradient_norm, np.linalg.norm(gradient), rtol=1e-6
+        )
+    assert not bool(info.is_stuck) and info.status == Status.ok
+    assert int(Stop().status(info) == Status.ok)
+
+
+def test_flatten_goes_there_and_back():
+    tree = {"w": np.ones((2, 3)), "z": np.array([1 + 2j, 3 - 4j]), "n": 5, "f": abs}
+    vector, rebuild = flatten(tree)
+    np.testing.assert_array_equal(vector, [1, 3, 2, -4, *[1] * 6][4:] + [1, 3, 2, -4])
+    back = rebuild(2 * vector)
+    np.testing.assert_array_equal(back["z"], 2 * tree["z"])
+    np.testing.assert_array_equal(back["w"], 2 * tree["w"])
+    assert back["n"] == 5 and back["f"] is abs
