@@ -19,7 +19,7 @@ test: $(VENV)/.test
 
 setup: $(VENV)/.test
 
-bench: $(VENV)/.examples
+bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
 docs: $(VENV)/.test
@@ -38,7 +38,12 @@ $(VENV)/.examples: $(VENV)/.created $(INPUTS)
 	$(PIP) --editable '.[examples]'
 	@touch $@
 
+$(VENV)/.bench: $(VENV)/.created $(INPUTS)
+	@echo "Installing vrba and the peers it is measured against into $(VENV) ..."
+	$(PIP) --editable '.[examples,bench]'
+	@touch $@
+
 $(VENV)/.test: $(VENV)/.created $(INPUTS)
 	@echo "Installing vrba and its test tools into $(VENV) ..."
-	$(PIP) --editable '.[examples,test]'
+	$(PIP) --editable '.[examples,bench,test]'
 	@touch $@

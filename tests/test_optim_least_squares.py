@@ -179,13 +179,17 @@ def test_several_terms_equations_and_complex_residuals_add_up():
     points = jnp.linspace(0, 1, 7)
     inside = lambda c, x: jnp.stack([c[0] * x - 1, c[1] * x**2])
     wave = lambda c: jax.lax.complex(c[0], c[1]) * jnp.array([1.0 + 0j, 2.0])
+    spiral = lambda c, x: jax.lax.complex(c[0] * x, c[1] - x)
     objective = LeastSquares(
         PointTerm(inside, points, weight=2.0, block_size=3),
         VectorTerm(wave, weight=0.5),
+        PointTerm(spiral, points, 1 + points, block_size=4),
     )
     c = jnp.array([0.7, -0.3])
     expected = 2.0 * jnp.mean(jax.vmap(inside, (None, 0))(c, points) ** 2)
-    expected += 0.5 * jnp.sum(jnp.abs(wave(c)) ** 2) / 4
+    expected += 0.5 * jnp.mean(jnp.abs(wave(c)) ** 2)
+    turns = jax.vmap(spiral, (None, 0))(c, points)
+    expected += jnp.mean((1 + points) ** 2 * jnp.abs(turns) ** 2)
     np.testing.assert_allclose(objective.value(c), expected, rtol=1e-13)
     for term in objective.terms:
         rows, jacobian = term.jacobian(c, 0)
@@ -238,15 +242,14 @@ def test_points_and_weights_may_change_between_steps(name, keys):
         if state is None:
             state = optimizer.init(objective, params)
         state = optimizer.objective_changed(objective, params, state)
-        np.testing.assert_allclose(
-            state.value, objective.value(params), rtol=1e-12, atol=1e-30
-        )
+        before = num_traces
+        expected = objective.value(params)
+        num_traces = before  # that was this test's own
+        np.testing.assert_allclose(state.value, expected, rtol=1e-12, atol=1e-30)
         params, state, _ = advance(optimizer, objective, params, state, 4)
         counts.append(num_traces)
     np.testing.assert_allclose(params, [2.0, 1.5, 0.7, 3.0], rtol=1e-6)
-    per_round = counts[-1] - counts[-2]
-    assert per_round == counts[-2] - counts[-3]
-    assert per_round <= 2  # the value asked for by this test itself, nothing else
+    assert counts[1:] == [counts[1]] * 4  # by then the way by QR is compiled too
 
 
 def test_quasi_newton_takes_least_squares_too(keys):
@@ -255,6 +258,45 @@ def test_quasi_newton_takes_least_squares_too(keys):
     run = minimise(objective, START, QuasiNewton(), max_steps=200, target=1e-20)
     assert run.status == Status.target_reached
     np.testing.assert_allclose(run.params, [2.0, 1.5, 0.7, 3.0], rtol=1e-6)
+
+
+@EACH_SOLVER
+@pytest.mark.parametrize("end", ["floor", "nan"])
+def test_a_failed_step_does_not_spoil_the_next_objective(name, end, keys):
+    optimizer = LevenbergMarquardt(solver=SOLVERS[name])
+    points = curve_points(next(keys))
+    make = lambda points: LeastSquares(PointTerm(curve, points, block_size=16))
+    run = minimise(make(points), START, optimizer, max_steps=60, steps_per_call=60)
+    params, state = run.params, run.state
+    if end == "nan":
+        bad = make((points[0], np.nan * points[1]))
+        state = optimizer.objective_changed(bad, params, state)
+        params, state, steps = advance(optimizer, bad, params, state, 3, room=60)
+        assert steps.status == Status.nonfinite_objective
+        assert int(steps.num_steps) == 1 and int(steps.num_evaluations) == 1
+    else:
+        assert run.status in (Status.no_descent, Status.converged)
+    new = make((points[0], 1.5 * points[1]))
+    state = optimizer.objective_changed(new, params, state)
+    before = state.value
+    params, state, _ = advance(optimizer, new, params, state, 25, room=60)
+    assert state.value < 1e-3 * before
+
+
+@pytest.mark.parametrize("name", ["Cholesky", "HostCholesky"])
+def test_a_resumed_run_is_the_unbroken_run(name, keys, tmp_path):
+    optimizer = LevenbergMarquardt(solver=SOLVERS[name])
+    objective = LeastSquares(PointTerm(curve, curve_points(next(keys)), block_size=16))
+    go = lambda params, steps, state=None: minimise(
+        objective, params, optimizer, max_steps=steps, state=state
+    )
+    whole, first = go(START, 6), go(START, 2)
+    eqx.tree_serialise_leaves(tmp_path / "run.eqx", (first.params, first.state))
+    blank = START, optimizer.init(objective, START)
+    params, state = eqx.tree_deserialise_leaves(tmp_path / "run.eqx", blank)
+    rest = go(params, 4, state)
+    assert eqx.tree_equal(whole.params, rest.params)
+    assert eqx.tree_equal(whole.state, rest.state)
 
 
 # Acceleration and damping.
@@ -356,7 +398,11 @@ def test_bad_input_is_named():
     optimizer = LevenbergMarquardt(solver=HostCholesky())
     objective = LeastSquares(PointTerm(residual, points))
     for make, words in [
-        (lambda: PointTerm(residual, (points, jnp.zeros(4))), "leading sizes"),
+        (lambda: PointTerm(residual, (points, jnp.zeros(4))), "got shapes"),
+        (lambda: PointTerm(residual, jnp.zeros(0)), "got shapes"),
+        (lambda: PointTerm(residual, jnp.zeros(())), "got shapes"),
+        (lambda: Cholesky(qr_below=-1.0), "qr_below"),
+        (lambda: LevenbergMarquardt(plain_gain=0.0), "plain_gain"),
         (lambda: PointTerm(residual, points, jnp.ones(2)), "point_weights"),
         (lambda: PointTerm(residual, points, block_size=0), "block_size"),
         (lambda: LeastSquares(), "nothing to minimise"),

@@ -123,6 +123,23 @@ def test_approximate_conditions_hold_where_values_are_round_off():
     )
 
 
+@given(value=st.floats(0.5, 1.5), slope=st.floats(-2, 2), step=st.floats(1e-3, 10))
+def test_the_default_cascade_gets_looser(value, slope, step):
+    origin = trial_at_zero()
+    trial = Trial(*(jnp.asarray(x) for x in (step, value, slope)))
+    strict, weaker, loosest = Fallback().searches
+    if strict.accepts(origin, trial):
+        assert weaker.accepts(origin, trial) and loosest.accepts(origin, trial)
+    if weaker.accepts(origin, trial) and value < 0.99:
+        assert loosest.accepts(origin, trial) or step * 1e-4 > 1 - value
+
+
+def test_strong_wolfe_gives_up_where_values_are_round_off():
+    origin = trial_at_zero(1.0, -1e-17)
+    state, kept = feed(StrongWolfe(), origin, [(1.0, 1e-17)] * 20)
+    assert state.is_done and not any(kept) and state.num_trials <= 2
+
+
 def test_fallback_takes_what_a_looser_search_accepts():
     strict = StrongWolfe(curvature=0.01, max_trials=3)
     cascade, origin = Fallback(strict, Backtracking()), trial_at_zero()

@@ -75,3 +75,12 @@ class AbstractMethod(AbstractOptimizer):
     def turn(self, objective: AbstractObjective, params: Any, state: Any) -> Any:
         """There is nothing to turn to."""
         return state
+
+
+def check_type(value: Float[Array, ""], vector: Float[Array, " params"]) -> None:
+    """Refuses a loss of another type than its parameters."""
+    if value.dtype != vector.dtype:
+        raise ValueError(
+            f"The objective is {value.dtype} where `params` is {vector.dtype}: convert "
+            "the data or the parameters, so that both are the same."
+        )

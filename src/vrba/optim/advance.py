@@ -5,6 +5,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int
 
 from ..core import Status, as_arrays
@@ -24,8 +25,8 @@ class Stop(eqx.Module):
         is_low = info.value <= self.target.astype(dtype)
         is_flat = info.gradient_norm <= self.gradient_tolerance.astype(dtype)
         status = Status.where(info.is_stuck, info.status, Status.ok)
-        status = Status.where(is_low, Status.target_reached, status)
-        return Status.where(is_flat, Status.converged, status)
+        status = Status.where(is_flat, Status.converged, status)
+        return Status.where(is_low, Status.target_reached, status)
 
     def takes_back(self, info: AbstractInfo) -> Bool[Array, ""]:
         """Whether it stops for what was known before the last step."""
@@ -54,7 +55,7 @@ def advance(
     *,
     room: int | None = None,
 ) -> tuple[Any, Any, Steps]:
-    """At most `num_steps` steps; fewer if `stop` says so, or `turn` is due.
+    """At most `num_steps` steps; fewer if `stop` says so, or a stage ends.
 
     Where the optimizer allows it, all of them are one compiled loop. It is compiled
     once for each `room`, the length of `values`, which is `num_steps` if not given.
@@ -67,6 +68,9 @@ def advance(
         )
     stop = Stop() if stop is None else stop
     params = as_arrays(params)
+    is_due = optimizer.is_due(state)
+    if not isinstance(is_due, Tracer) and bool(is_due):
+        state = optimizer.turn(objective, params, state)
     if optimizer.is_compiled(state):
         limit = jnp.asarray(num_steps, jnp.int32)
         return _compiled(optimizer, objective, params, state, limit, stop, room)
@@ -104,7 +108,13 @@ def _compiled(optimizer, objective, params, state, num_steps, stop, room):
 def _step_by_step(optimizer, objective, params, state, num_steps, stop, room):
     steps = None
     while steps is None or int(steps.num_steps) < num_steps:
-        new, new_state, info = optimizer.step(objective, params, state)
+        try:
+            new, new_state, info = optimizer.step(objective, params, state)
+        except KeyboardInterrupt:
+            if steps is None:
+                raise
+            steps = eqx.tree_at(lambda s: s.status, steps, Status.interrupted)
+            break
         steps = _added(steps or _no_steps(info, room), info, stop)
         if not bool(stop.takes_back(info)):
             params, state = new, new_state

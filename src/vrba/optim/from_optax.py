@@ -63,27 +63,29 @@ class FromOptax(AbstractMethod):
         """A loss that the transform remembers is forgotten."""
         if not _remembers(state):
             return state
-        return optax.tree.set(state, value=_forgotten(state))
+        unknown = jnp.full_like(_recall(state, "value"), jnp.inf)
+        return optax.tree.set(state, _is_of_search, value=unknown)
 
     def step(
         self, objective: AbstractObjective, params: Any, state: Any
     ) -> tuple[Any, Any, FromOptaxInfo]:
         """One update."""
         trained, fixed = eqx.partition(params, eqx.is_inexact_array)
-        value_fn = lambda trained: objective.value(eqx.combine(trained, fixed))
+        value_fn = _with_own_gradient(objective, fixed)
         value, gradient, is_known = _value_and_gradient(objective, params, state)
         ascent = jax.tree.map(jnp.conj, gradient)
         transform = optax.with_extra_args_support(self.transform)
         with jax.numpy_dtype_promotion("standard"):  # optax mixes integers and floats
             updates, new_state = transform.update(
-                ascent, state, trained, value=value, grad=ascent, value_fn=value_fn
+                ascent, state, trained, value=value, grad=gradient, value_fn=value_fn
             )
         norm = optax.tree.norm(gradient)
         is_finite = jnp.isfinite(value) & jnp.isfinite(norm)
         new = optax.apply_updates(trained, updates)
         keep = lambda a, b: jnp.where(is_finite, a, b)
         new, new_state = jax.tree.map(keep, (new, new_state), (trained, state))
-        is_stuck = ~is_finite | (optax.tree.norm(updates) == 0)
+        has_failed = _remembers(state) & (optax.tree.norm(updates) == 0)
+        is_stuck = ~is_finite | has_failed
         status = Status.where(is_stuck, Status.no_descent, Status.ok)
         status = Status.where(is_finite, status, Status.nonfinite_objective)
         count = jnp.where(is_known, 0, 1) + _num_trials(new_state)
@@ -105,11 +107,16 @@ def lbfgs(memory: int = 20, max_trials: int = 30) -> FromOptax:
 
 def _remembers(state: Any) -> bool:
     """Whether a line search keeps the loss and gradient that it ended with."""
-    return optax.tree.get(state, "grad") is not None
+    return _recall(state, "grad") is not None
 
 
-def _forgotten(state: Any) -> Array:
-    return jnp.full_like(optax.tree.get(state, "value"), jnp.inf)
+def _recall(state: Any, name: str) -> Any:
+    """A field of a line search's state; parameters may have the same name."""
+    return optax.tree.get(state, name, filtering=_is_of_search)
+
+
+def _is_of_search(path: Any, value: Any) -> bool:
+    return "LinesearchState" in getattr(path[-1], "tuple_name", "")
 
 
 def _value_and_gradient(objective, params, state):
@@ -117,15 +124,31 @@ def _value_and_gradient(objective, params, state):
     fresh = lambda: objective.value_and_gradient(params)
     if not _remembers(state):
         return *fresh(), jnp.zeros((), bool)
-    value, gradient = optax.tree.get(state, "value"), optax.tree.get(state, "grad")
-    gradient = jax.tree.map(jnp.conj, gradient)
+    value, gradient = _recall(state, "value"), _recall(state, "grad")
     is_known = jnp.isfinite(value)
     both = jax.lax.cond(is_known, lambda: (value, gradient), fresh)
     return *both, is_known
 
 
+def _with_own_gradient(objective: AbstractObjective, fixed: Any) -> Any:
+    """The loss as a function whose gradient is the objective's own, in blocks."""
+
+    @jax.custom_vjp
+    def value_fn(trained):
+        return objective.value(eqx.combine(trained, fixed))
+
+    def forwards(trained):
+        return objective.value_and_gradient(eqx.combine(trained, fixed))
+
+    def backwards(gradient, factor):
+        return (jax.tree.map(lambda g: factor * g, gradient),)
+
+    value_fn.defvjp(forwards, backwards)
+    return value_fn
+
+
 def _num_trials(state: Any) -> Array:
     """Evaluations of the transform's own line search."""
-    info = optax.tree.get(state, "info")
+    info = _recall(state, "info")
     trials = getattr(info, "num_linesearch_steps", 0)
     return jnp.asarray(trials, jnp.int32)

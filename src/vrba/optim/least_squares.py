@@ -42,11 +42,14 @@ class AbstractTerm(eqx.Module):
 
 
 class VectorTerm(AbstractTerm):
-    """`weight mean(fn(params, *args)**2)`: a vector of residuals, in one block."""
+    """`weight mean(fn(params, *args)**2)`: a vector of residuals, in one block.
+
+    Its Jacobian is formed whole; with many points take `PointTerm`.
+    """
 
     fn: Callable[..., Array]
     args: tuple[Any, ...] = ()
-    weight: Float[Array, ""] | float = 1.0
+    weight: Float[Array, ""] = eqx.field(default=1.0, converter=jnp.asarray)
 
     @property
     def num_blocks(self) -> int:
@@ -55,8 +58,9 @@ class VectorTerm(AbstractTerm):
 
     def residual(self, params: Any, block: Block) -> Rows:
         """All residuals."""
-        rows = _as_rows(self.fn(params, *self.args))
-        return _root(self.weight, rows.dtype, rows.size) * rows
+        residual = self.fn(params, *self.args)
+        rows = _as_rows(residual)
+        return _root(self.weight, rows.dtype, residual.size) * rows
 
     def jacobian(
         self, params: Any, block: Block
@@ -79,16 +83,17 @@ class PointTerm(AbstractTerm):
     residual_fn: Callable[[Any, Any], Array]
     points: Any
     point_weights: Float[Array, " points"] | None = None
-    weight: Float[Array, ""] | float = 1.0
+    weight: Float[Array, ""] = eqx.field(default=1.0, converter=jnp.asarray)
     block_size: int = eqx.field(default=512, static=True)
 
     def __check_init__(self):
         """Every leaf of `points` has one row for each point."""
-        counts = {leaf.shape[0] for leaf in jax.tree.leaves(self.points)}
-        if len(counts) != 1:
+        shapes = [jnp.shape(leaf) for leaf in jax.tree.leaves(self.points)]
+        counts = {shape[0] if shape else 0 for shape in shapes}
+        if len(counts) != 1 or 0 in counts:
             raise ValueError(
-                "`points` must be arrays with one row for each point, got leading "
-                f"sizes {sorted(counts)}."
+                "`points` must be arrays with one row for each point, got shapes "
+                f"{shapes}."
             )
         weights = self.point_weights
         if weights is not None and weights.shape != (counts.pop(),):
@@ -117,8 +122,8 @@ class PointTerm(AbstractTerm):
     def residual(self, params: Any, block: Block) -> Rows:
         """The scaled residuals of one block; points of the overlap are zero."""
         points, factor = self._block(block)
-        rows = jax.vmap(self.residual_fn, (None, 0))(params, points)
-        return self._scaled(rows, factor)
+        rows = jax.vmap(lambda point: _as_rows(self.residual_fn(params, point)))(points)
+        return self._scaled(rows, factor, params)
 
     def jacobian(
         self, params: Any, block: Block
@@ -128,14 +133,14 @@ class PointTerm(AbstractTerm):
         points, factor = self._block(block)
 
         def at_point(point):
-            fn = lambda vector: jnp.ravel(self.residual_fn(rebuild(vector), point))
+            fn = lambda vector: _as_rows(self.residual_fn(rebuild(vector), point))
             rows, pull = jax.vjp(fn, vector)
             unit = jnp.eye(rows.size, dtype=rows.dtype)
             return rows, jax.vmap(lambda cotangent: pull(cotangent)[0])(unit)
 
         rows, jacobian = jax.vmap(at_point)(points)
-        scaled = self._scaled(rows, factor)
-        scale = self._scaled(jnp.ones_like(rows), factor)
+        scaled = self._scaled(rows, factor, params)
+        scale = self._scaled(jnp.ones_like(rows), factor, params)
         return scaled, scale[:, None] * jacobian.reshape(-1, vector.size)
 
     def _block(self, block: Block) -> tuple[Any, Array | None]:
@@ -152,14 +157,19 @@ class PointTerm(AbstractTerm):
         factor = is_new if factor is None else jnp.where(is_new, factor, 0)
         return jax.tree.map(cut, self.points), factor
 
-    def _scaled(self, rows: Array, factor: Array | None) -> Rows:
-        """`sqrt(weight / count) factor residual`, as one vector."""
-        num_each = rows[0].size
-        scale = _root(self.weight, rows.dtype, self.num_points * num_each)
+    def _scaled(
+        self, rows: Float[Array, "points each"], factor: Array | None, params: Any
+    ) -> Rows:
+        """`sqrt(weight / count) factor residual`, as one vector.
+
+        A complex residual counts once.
+        """
+        point = jax.tree.map(lambda leaf: leaf[0], self.points)
+        each = jax.eval_shape(lambda: self.residual_fn(params, point)).size
+        scale = _root(self.weight, rows.dtype, self.num_points * each)
         if factor is not None:
-            factor = factor.astype(rows.dtype).reshape(-1, *(1,) * (rows.ndim - 1))
-            rows = factor * rows
-        return scale * _as_rows(rows)
+            rows = factor.astype(rows.dtype)[:, None] * rows
+        return scale * jnp.ravel(rows)
 
 
 class AbstractLeastSquares(AbstractObjective):
@@ -213,9 +223,11 @@ def _sum_of_term(term: AbstractTerm, fn: Callable[..., Any]) -> Any:
         return fn(term, first)
     kind = jax.eval_shape(lambda block: fn(term, block), first)
     zeros = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), kind)
-    add = lambda block, total: jax.tree.map(jnp.add, total, fn(term, block))
-    last = jnp.asarray(term.num_blocks, jnp.int32)
-    return jax.lax.fori_loop(first, last, add, zeros)
+
+    def add(block, total):
+        return jax.tree.map(jnp.add, total, fn(term, block.astype(jnp.int32)))
+
+    return jax.lax.fori_loop(0, term.num_blocks, add, zeros)
 
 
 def _as_rows(residual: Array) -> Rows:
@@ -228,5 +240,5 @@ def _as_rows(residual: Array) -> Rows:
 
 def _root(weight: Array | float, dtype: Any, count: int) -> Array:
     """`sqrt(weight / count)`, without a gradient."""
-    weight = jax.lax.stop_gradient(jnp.asarray(weight, dtype))
+    weight = jax.lax.stop_gradient(jnp.asarray(weight)).astype(dtype)
     return jnp.sqrt(weight / count)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from ..core import Status, flatten
-from ._base import AbstractInfo, AbstractMethod
+from ._base import AbstractInfo, AbstractMethod, check_type
 from .accelerations import AbstractAcceleration, FiniteDifference
 from .dampings import AbstractDamping, SmallestDamping
 from .least_squares import AbstractLeastSquares
@@ -74,8 +74,10 @@ class LevenbergMarquardt(AbstractMethod):
 
     def __check_init__(self):
         """Settings in range."""
-        if not self.max_bend > 0:
-            raise ValueError(f"`max_bend` must be positive, got {self.max_bend}.")
+        for name in ("max_bend", "plain_gain"):
+            if not getattr(self, name) > 0:
+                value = getattr(self, name)
+                raise ValueError(f"`{name}` must be positive, got {value}.")
 
     @property
     def needs_residuals(self) -> bool:
@@ -95,6 +97,7 @@ class LevenbergMarquardt(AbstractMethod):
                 f"`objective` must be `LeastSquares`, got {type(objective).__name__}."
             )
         value = _value(objective, params)
+        check_type(value, flatten(params)[0])
         damping = self.damping.init(value.dtype)
         return LevenbergMarquardtState(value, damping, jnp.zeros_like(value))
 
@@ -119,8 +122,11 @@ class LevenbergMarquardt(AbstractMethod):
         smallest = jnp.finfo(vector.dtype).eps ** 2 * scale
         factor = jnp.where(is_first, scale, 1)  # a first damping is relative
         damping = _scaled(state.damping, factor)
+        norm = 2 * jnp.linalg.norm(jnp.asarray(system.pulled))
+        is_finite = jnp.isfinite(state.value) & jnp.isfinite(norm)
+        begun = self.damping.begin(damping, smallest)
         trials = _Trials(
-            self.damping.begin(damping, smallest),
+            eqx.tree_at(lambda d: d.is_done, begun, ~is_finite),
             vector,
             state.value,
             jnp.zeros((), bool),
@@ -142,8 +148,9 @@ class LevenbergMarquardt(AbstractMethod):
 
         trials = self.solver.loop(lambda t: ~t.damping.is_done, try_damping, trials)
         new_state = LevenbergMarquardtState(trials.value, trials.damping, scale)
-        norm = 2 * jnp.linalg.norm(jnp.asarray(system.pulled))
-        info = self._report(state, trials, norm)
+        choose = lambda new, old: jnp.where(trials.has_kept, new, old)
+        new_state = jax.tree.map(choose, new_state, state)  # a failure teaches nothing
+        info = self._report(trials, norm, is_finite)
         return rebuild(trials.vector), new_state, info
 
     def _trial(self, objective, params, vector, value, system, mu):
@@ -161,8 +168,7 @@ class LevenbergMarquardt(AbstractMethod):
         is_usable &= jnp.isfinite(new_value) & (foreseen > 0)
         return new, new_value, jnp.where(is_usable, gain, -jnp.inf)
 
-    def _report(self, state, trials, norm):
-        is_finite = jnp.isfinite(state.value) & jnp.isfinite(norm)
+    def _report(self, trials, norm, is_finite):
         is_stuck = ~trials.has_kept
         status = Status.where(is_stuck, Status.no_descent, Status.ok)
         status = Status.where(is_finite, status, Status.nonfinite_objective)

@@ -25,8 +25,9 @@ class Progress(eqx.Module):
 class Result(eqx.Module):
     """Where a run ended. `Status[result.status]` says why, `state` goes on from there.
 
-    `values` holds the loss that each step reports. Evaluations of the loss, of the
-    loss with its gradient, and of all residuals count one each.
+    `values` holds the loss that each step reports. `num_evaluations` is what the steps
+    report: a loss, with or without its gradient, a Jacobian, an acceleration count one
+    each; the products inside `ConjugateGradients` are not counted.
     """
 
     params: Any
@@ -54,8 +55,10 @@ def minimise(
     """Minimises `fn(params, *args)`, or an objective, from `params`.
 
     For an optimizer of residuals `fn` returns their vector, and the loss is its mean
-    square. `callback` is called every `steps_per_call` steps: if it returns True, or
-    on Ctrl-C, the run stops, and `state` of the result goes on from there.
+    square. `callback` is called every `steps_per_call` steps: if what it returns is
+    true, or on Ctrl-C, the run stops, and `state` of the result goes on from there. If
+    `args` or the objective are others than before, pass it through
+    `optimizer.objective_changed` first.
     """
     if max_steps < 0:
         raise ValueError(f"`max_steps` must not be negative, got {max_steps}.")
@@ -68,11 +71,9 @@ def minimise(
     num_steps, num_evaluations, values = 0, 0, []
     status = Status.num_steps_reached
     if state is None:
-        state, num_evaluations = _init(optimizer, objective, params), 1
+        state = _init(optimizer, objective, params)
     try:
         while num_steps < max_steps:
-            if optimizer.is_due(state):
-                state = optimizer.turn(objective, params, state)
             count = min(steps_per_call, max_steps - num_steps)
             end = advance(
                 optimizer, objective, params, state, count, stop, room=steps_per_call
@@ -86,14 +87,14 @@ def minimise(
             if bool(steps.status != Status.ok):
                 status = steps.status
                 break
-            if callback is not None and callback(progress) is True:
+            if callback is not None and bool(callback(progress)):
                 status = Status.interrupted
                 break
     except KeyboardInterrupt:
         status = Status.interrupted
     loss = _value(objective, params)
     history = np.concatenate([np.zeros(0, loss.dtype), *values])
-    return Result(params, loss, status, num_steps, num_evaluations + 1, state, history)
+    return Result(params, loss, status, num_steps, num_evaluations, state, history)
 
 
 def as_objective(

@@ -8,15 +8,17 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from ..core import Status, flatten, flatten_gradient
-from ._base import AbstractInfo, AbstractMethod
+from ._base import AbstractInfo, AbstractMethod, check_type
 from .changes import AbstractChange, Keep
 from .curvatures import AbstractCurvature, Skip
 from .objective import AbstractObjective
-from .searches import AbstractSearch, Fallback, Trial
+from .searches import AbstractSearch, Backtracking, Fallback, Trial
+from .searches._base import check_count
 from .updates import AbstractUpdate, Secant, SSBroyden
 
 Scalar = Float[Array, ""]
 Vector = Float[Array, " params"]
+RESCUE = Backtracking(max_trials=60)
 
 
 class QuasiNewtonState(eqx.Module):
@@ -56,6 +58,7 @@ class _Walk(eqx.Module):
     """A line search under way: along the direction, or along steepest descent."""
 
     search: Any
+    rescue: Any
     origin: Trial
     direction: Vector
     is_steepest: Bool[Array, ""]
@@ -70,9 +73,9 @@ class QuasiNewton(AbstractMethod):
     """Steps `-t H g` with an inverse Hessian `H` that learns from every step.
 
     `update` is the rule it learns by, `search` finds `t`, `curvature` guards against
-    bad secants, `on_change` says what `H` is worth for new points. If no search
-    succeeds, steepest descent with a fresh `H` goes on. A run is stuck only if that
-    fails too, or if neither loss nor gradient fell in `patience` steps.
+    bad secants, `on_change` says what `H` is worth for new points. If the search
+    fails, steepest descent by backtracking goes on, with a fresh `H`. A run is stuck
+    only if that fails too, or if neither loss nor gradient fell in `patience` steps.
 
     One step reads `H` twice and writes it once.
     """
@@ -86,8 +89,8 @@ class QuasiNewton(AbstractMethod):
 
     def __check_init__(self):
         """Settings in range."""
-        if self.patience < 1:
-            raise ValueError(f"`patience` must be at least 1, got {self.patience}.")
+        check_count("patience", self.patience)
+        check_count("max_params", self.max_params)
 
     @property
     def needs_residuals(self) -> bool:
@@ -107,49 +110,13 @@ class QuasiNewton(AbstractMethod):
                 f"`params` has {vector.size} numbers, the inverse Hessian would take "
                 f"{size:.1f} GB: take `lbfgs()`, or raise `max_params`."
             )
-        value, gradient = objective.value_and_gradient(params)
-        gradient = flatten_gradient(gradient)
-        norm = jnp.linalg.norm(gradient)
-        scale = jnp.where(norm > 0, 1 / norm, 1)
-        return QuasiNewtonState(
-            value,
-            gradient,
-            scale * jnp.eye(vector.size, dtype=vector.dtype),
-            -scale * gradient,
-            jnp.ones((), bool),
-            jnp.ones_like(value),
-            value,
-            norm,
-            jnp.zeros((), jnp.int32),
-        )
+        return _init(objective, params)
 
     def objective_changed(
         self, objective: AbstractObjective, params: Any, state: QuasiNewtonState
     ) -> QuasiNewtonState:
         """Loss and gradient anew; the inverse as `on_change` says."""
-        value, gradient = objective.value_and_gradient(params)
-        gradient = flatten_gradient(gradient)
-        inverse = state.inverse
-        direction = -(inverse @ gradient)
-        factor, forgets = self.on_change.judge(
-            state.gradient, state.direction, gradient, direction
-        )
-        forgets |= ~(jnp.vdot(direction, gradient) < 0)
-        norm = jnp.linalg.norm(gradient)
-        scale = state.step_length / jnp.where(norm > 0, norm, 1)
-        return QuasiNewtonState(
-            value,
-            gradient,
-            jnp.where(
-                forgets, scale * _identity(state.inverse), factor * state.inverse
-            ),
-            jnp.where(forgets, -scale * gradient, factor * direction),
-            forgets | state.is_new,
-            state.step_length,
-            value,
-            norm,
-            jnp.zeros((), jnp.int32),
-        )
+        return _change(self.on_change, objective, params, state)
 
     def step(
         self, objective: AbstractObjective, params: Any, state: QuasiNewtonState
@@ -157,10 +124,7 @@ class QuasiNewton(AbstractMethod):
         """A line search, then what its end teaches."""
         vector, rebuild = flatten(params)
 
-        def evaluate(vector):
-            value, gradient = objective.value_and_gradient(rebuild(vector))
-            return value, flatten_gradient(gradient)
-
+        evaluate = lambda vector: _evaluate(objective, rebuild(vector))
         walk = self._walk(evaluate, vector, state)
         move = jnp.where(walk.has_kept, walk.kept.step * walk.direction, 0)
         new_state, is_updated = self._learn(state, walk, move)
@@ -178,9 +142,9 @@ class QuasiNewton(AbstractMethod):
         def begin(direction, is_steepest, num_evaluations, is_done):
             slope = jnp.vdot(state.gradient, direction)
             origin = Trial(zero, state.value, slope)
-            search = self.search.init(origin, one)
             return _Walk(
-                search,
+                self.search.init(origin, one),
+                RESCUE.init(origin, one),
                 origin,
                 direction,
                 is_steepest,
@@ -195,25 +159,29 @@ class QuasiNewton(AbstractMethod):
             return ~walk.is_done
 
         def try_step(walk):
-            step = walk.search.next_step
+            either = lambda a, b: jnp.where(walk.is_steepest, a, b)
+            step = either(walk.rescue.next_step, walk.search.next_step)
             value, gradient = evaluate(vector + step * walk.direction)
             trial = Trial(step, value, jnp.vdot(gradient, walk.direction))
             search = self.search.update(walk.search, walk.origin, trial)
-            choose = lambda new, old: jnp.where(search.is_kept, new, old)
+            rescue = RESCUE.update(walk.rescue, walk.origin, trial)
+            is_kept = either(rescue.is_kept, search.is_kept)
+            is_done = either(rescue.is_done, search.is_done)
+            choose = lambda new, old: jnp.where(is_kept, new, old)
             kept = jax.tree.map(choose, trial, walk.kept)
-            has_kept = walk.has_kept | search.is_kept
-            has_failed = search.is_done & ~has_kept
-            turns = has_failed & ~walk.is_steepest
+            has_kept = walk.has_kept | is_kept
+            turns = is_done & ~has_kept & ~walk.is_steepest
             count = walk.num_evaluations + 1
             going = _Walk(
                 search,
+                rescue,
                 walk.origin,
                 walk.direction,
                 walk.is_steepest,
                 kept,
                 choose(gradient, walk.kept_gradient),
                 has_kept,
-                search.is_done,
+                is_done,
                 count,
             )
             anew = begin(steepest, jnp.ones((), bool), count, jnp.zeros((), bool))
@@ -231,10 +199,13 @@ class QuasiNewton(AbstractMethod):
     def _learn(
         self, state: QuasiNewtonState, walk: _Walk, move: Vector
     ) -> tuple[QuasiNewtonState, Bool[Array, ""]]:
-        """The inverse corrected by the secant, and the next direction from it."""
-        old, new = state.gradient, walk.kept_gradient
-        change = new - old
-        is_fresh = state.is_new | walk.is_steepest
+        """The inverse corrected by the secant, and the next direction from it.
+
+        A walk that kept nothing teaches nothing.
+        """
+        old, new, has_kept = state.gradient, walk.kept_gradient, walk.has_kept
+        change = jnp.where(has_kept, new - old, 0)
+        is_fresh = (state.is_new | walk.is_steepest) & has_kept
         first_scale = jnp.linalg.norm(walk.direction) / jnp.linalg.norm(old)
         fresh_scale = jnp.vdot(change, move) / jnp.vdot(change, change)
         is_curved = jnp.isfinite(fresh_scale) & (fresh_scale > 0)
@@ -242,26 +213,23 @@ class QuasiNewton(AbstractMethod):
         times_new = jnp.where(is_fresh, scale * new, state.inverse @ new)
         times_old = jnp.where(is_fresh, scale * old, -walk.direction)
         step_size = walk.kept.step * jnp.where(is_fresh, first_scale / scale, 1)
-        secant = Secant(move, change, old, step_size, times_new - times_old)
-        secant, is_used = self.curvature.guard(secant)
-        is_used &= walk.has_kept
-        correction = self.update.correction(secant)
-        blank = jax.tree.map(jnp.zeros_like, correction)
-        blank = eqx.tree_at(lambda c: c.scale, blank, jnp.ones_like(scale))
-        correction = jax.tree.map(
-            lambda a, b: jnp.where(is_used, a, b), correction, blank
+        times_change = jnp.where(has_kept, times_new - times_old, 0)
+        secant, is_used = self.curvature.guard(
+            Secant(move, change, old, step_size, times_change)
         )
+        is_used &= has_kept
+        correction = self.update.correction(secant).unless(~is_used)
         base = jnp.where(is_fresh, scale * _identity(state.inverse), state.inverse)
+        direction = -correction.times(secant, times_new, new)
         value, norm = walk.kept.value, jnp.linalg.norm(new)
         has_moved = (value < state.best_value) | (norm < state.best_gradient)
-        length = jnp.linalg.norm(move)
         new_state = QuasiNewtonState(
             value,
             new,
             correction.apply(secant, base),
-            -correction.times(secant, times_new, new),
-            is_fresh & ~is_used,
-            jnp.where(walk.has_kept, length, 0.01 * state.step_length),
+            jnp.where(has_kept, direction, state.direction),
+            jnp.where(has_kept, is_fresh & ~is_used, state.is_new),
+            jnp.where(has_kept, jnp.linalg.norm(move), state.step_length),
             jnp.minimum(value, state.best_value),
             jnp.minimum(norm, state.best_gradient),
             jnp.where(has_moved, 0, state.num_idle + 1).astype(jnp.int32),
@@ -293,6 +261,55 @@ class QuasiNewton(AbstractMethod):
             walk.is_steepest,
             is_updated,
         )
+
+
+@eqx.filter_jit
+def _init(objective, params):
+    vector, _ = flatten(params)
+    value, gradient = _evaluate(objective, params)
+    norm = jnp.linalg.norm(gradient)
+    scale = jnp.where(norm > 0, 1 / norm, 1)
+    return QuasiNewtonState(
+        value,
+        gradient,
+        scale * jnp.eye(vector.size, dtype=vector.dtype),
+        -scale * gradient,
+        jnp.ones((), bool),
+        jnp.ones_like(value),
+        value,
+        norm,
+        jnp.zeros((), jnp.int32),
+    )
+
+
+@eqx.filter_jit
+def _change(rule, objective, params, state):
+    value, gradient = _evaluate(objective, params)
+    inverse, direction = state.inverse, -(state.inverse @ gradient)
+    factor, forgets = rule.judge(state.gradient, state.direction, gradient, direction)
+    forgets |= jnp.vdot(direction, gradient) > 0
+    norm = jnp.linalg.norm(gradient)
+    forgets &= jnp.isfinite(norm)
+    scale = state.step_length / jnp.where(norm > 0, norm, 1)
+    return QuasiNewtonState(
+        value,
+        gradient,
+        jnp.where(forgets, scale * _identity(inverse), factor * inverse),
+        jnp.where(forgets, -scale * gradient, factor * direction),
+        forgets | state.is_new,
+        state.step_length,
+        value,
+        norm,
+        jnp.zeros((), jnp.int32),
+    )
+
+
+def _evaluate(objective: AbstractObjective, params: Any) -> tuple[Scalar, Vector]:
+    """Loss and gradient, of the type that the parameters have."""
+    value, gradient = objective.value_and_gradient(params)
+    vector = flatten_gradient(gradient)
+    check_type(value, vector)
+    return value, vector
 
 
 def _identity(like: Float[Array, "params params"]) -> Float[Array, "params params"]:

@@ -30,12 +30,15 @@ class Fallback(AbstractSearch):
 
     Every trial is judged by all searches; only if none of those made so far will do,
     the next search makes trials of its own. A failure costs a worse step, not the run.
+    Not given: strong Wolfe, Wolfe with a weaker curvature or its approximation for
+    the last digits, Armijo.
     """
 
     searches: tuple[AbstractSearch, ...]
 
     def __init__(self, *searches: AbstractSearch):
-        self.searches = searches or (StrongWolfe(), HagerZhang(), Backtracking())
+        looser = HagerZhang(decrease=1e-4, curvature=0.99)
+        self.searches = searches or (StrongWolfe(), looser, Backtracking())
         for search in self.searches:
             if not isinstance(search, AbstractSearch):
                 raise ValueError(f"`searches` must be line searches, got {search!r}.")

@@ -75,6 +75,10 @@ class StrongWolfe(AbstractSearch):
         grown = jnp.where(jnp.isfinite(grown), grown, 2 * trial.step)
         next_step = jnp.where(is_bracketed, narrow, grown)
         is_lost = (next_step == new_low.step) | ~jnp.isfinite(next_step)
+        width = jnp.abs(new_high.step - new_low.step)
+        digits = jnp.finfo(width.dtype).eps * jnp.abs(origin.value)
+        hides_little = jnp.abs(new_low.slope) * width <= digits  # below round-off
+        is_lost |= is_bracketed & hides_little
         is_done = is_kept | is_lost | (count >= self.max_trials)
         return StrongWolfeState(
             next_step, count, is_kept, is_done, new_low, new_high, is_bracketed

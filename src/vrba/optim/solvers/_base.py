@@ -61,3 +61,9 @@ class AbstractSolver(eqx.Module):
 def default_qr_below(dtype: Any) -> float:
     """The relative damping below which `J'J` has lost the digits that matter."""
     return 100 * float(jnp.finfo(dtype).eps)
+
+
+def check_qr_below(qr_below: float | None) -> None:
+    """A share of the trace, or none."""
+    if qr_below is not None and not qr_below >= 0:
+        raise ValueError(f"`qr_below` must not be negative, got {qr_below}.")

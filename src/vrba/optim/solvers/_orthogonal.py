@@ -39,7 +39,7 @@ def _absorb(root: Square, term: AbstractTerm, params: Any) -> Square:
         stack = jax.lax.map(augmented, jnp.minimum(blocks, term.num_blocks - 1))
         stack = jnp.where((blocks < term.num_blocks)[:, None, None], stack, 0)
         stack = stack.reshape(group * rows, root.shape[0])
-        return _padded(jnp.linalg.qr(jnp.concatenate([root, stack]), mode="r"), root)
+        return jnp.linalg.qr(jnp.concatenate([root, stack]), mode="r")
 
     first, last = (jnp.asarray(n, jnp.int32) for n in (0, num_groups))
     return jax.lax.fori_loop(first, last, body, root)
@@ -55,8 +55,3 @@ def damped_triangle(
     below = jnp.concatenate([below, jnp.zeros_like(projected)[:, None]], axis=1)
     both = jnp.linalg.qr(jnp.concatenate([top, below]), mode="r")
     return both[:size, :size], both[:size, size]
-
-
-def _padded(root: Array, like: Square) -> Square:
-    missing = like.shape[0] - root.shape[0]
-    return jnp.pad(root, ((0, missing), (0, 0)))

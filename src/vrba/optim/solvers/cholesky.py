@@ -9,7 +9,14 @@ from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float
 
 from ..least_squares import AbstractLeastSquares, sum_over_blocks
-from ._base import AbstractSolver, AbstractSystem, Scalar, Vector, default_qr_below
+from ._base import (
+    AbstractSolver,
+    AbstractSystem,
+    Scalar,
+    Vector,
+    check_qr_below,
+    default_qr_below,
+)
 from ._orthogonal import damped_triangle, triangle_of
 
 
@@ -40,6 +47,10 @@ class Cholesky(AbstractSolver):
     """
 
     qr_below: float | None = None
+
+    def __check_init__(self):
+        """Settings in range."""
+        check_qr_below(self.qr_below)
 
     @property
     def is_compiled(self) -> bool:

@@ -13,7 +13,14 @@ from scipy.linalg.lapack import get_lapack_funcs
 
 from ...core import flatten
 from ..least_squares import AbstractLeastSquares
-from ._base import AbstractSolver, AbstractSystem, Scalar, Vector, default_qr_below
+from ._base import (
+    AbstractSolver,
+    AbstractSystem,
+    Scalar,
+    Vector,
+    check_qr_below,
+    default_qr_below,
+)
 from .cholesky import Cholesky, CholeskySystem, Triangle
 
 HostVector = Float[np.ndarray, " params"]
@@ -43,6 +50,10 @@ class HostCholesky(AbstractSolver):
     """
 
     qr_below: float | None = None
+
+    def __check_init__(self):
+        """Settings in range."""
+        check_qr_below(self.qr_below)
 
     @property
     def is_compiled(self) -> bool:

@@ -38,7 +38,8 @@ class OnStall(AbstractSwitch):
     def update(self, state: StallState, info: AbstractInfo) -> StallState:
         """A new loss to beat, or one more step without."""
         value = info.value.astype(state.best.dtype)
-        is_better = value <= (1 - self.decrease) * state.best
+        enough = state.best - self.decrease * jnp.abs(state.best)
+        is_better = (value <= enough) | jnp.isinf(state.best)
         count = jnp.where(is_better, 0, state.num_steps + 1).astype(jnp.int32)
         return StallState(jnp.where(is_better, value, state.best), count)
 

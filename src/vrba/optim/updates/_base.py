@@ -3,8 +3,9 @@
 import abc
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 Scalar = Float[Array, ""]
 Vector = Float[Array, " params"]
@@ -68,21 +69,30 @@ class Correction(eqx.Module):
     ) -> Float[Array, "params params"]:
         """`H+`, exactly symmetric if `H` is.
 
-        Completing the square leaves two squares of vectors, so the matrix is read and
-        written once.
+        Completing the square, on the larger of the two terms, leaves two squares of
+        vectors, so the matrix is read and written once.
         """
-        safe = jnp.where(self.on_step == 0, 1, self.on_step)
-        ratio = jnp.where(self.on_step == 0, 0, self.on_both / safe)
-        rest = self.on_inverse - ratio * self.on_both
-        first = jnp.sqrt(jnp.abs(self.on_step)) * (
-            secant.step + ratio * secant.inverse_change
-        )
-        second = jnp.sqrt(jnp.abs(rest)) * secant.inverse_change
+        hy, s = secant.inverse_change, secant.step
+        sizes = self.on_inverse * jnp.vdot(hy, hy), self.on_step * jnp.vdot(s, s)
+        swaps = jnp.abs(sizes[0]) > jnp.abs(sizes[1])
+        either = lambda a, b: jnp.where(swaps, a, b)
+        main, other = either(hy, s), either(s, hy)
+        pivot = either(self.on_inverse, self.on_step)
+        ratio = jnp.where(pivot == 0, 0, self.on_both / jnp.where(pivot == 0, 1, pivot))
+        rest = either(self.on_step, self.on_inverse) - ratio * self.on_both
+        first = jnp.sqrt(jnp.abs(pivot)) * (main + ratio * other)
+        second = jnp.sqrt(jnp.abs(rest)) * other
         return (
             self.scale * inverse
-            + jnp.sign(self.on_step) * (first[:, None] * first[None, :])
+            + jnp.sign(pivot) * (first[:, None] * first[None, :])
             + jnp.sign(rest) * (second[:, None] * second[None, :])
         )
+
+    def unless(self, is_bad: Bool[Array, ""]) -> "Correction":
+        """The correction that changes nothing, if this one is bad."""
+        zero, one = jnp.zeros_like(self.scale), jnp.ones_like(self.scale)
+        nothing = Correction(one, zero, zero, zero)
+        return jax.tree.map(lambda a, b: jnp.where(is_bad, a, b), nothing, self)
 
 
 class AbstractUpdate(eqx.Module):
