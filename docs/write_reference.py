@@ -60,12 +60,14 @@ def kind_of(value: Any) -> str:
 
 def kind_in_optim(value: Any, roots: list[str]) -> str:
     """What the room of optimizers calls it: its parts by the folder they live in."""
-    _, _, *folder = public_module(value).split(".")
-    if not inspect.isclass(value) or not roots:
-        is_part = len(folder) == 2
-        return folder[0].capitalize() if is_part else "Driver"
-    is_record = roots[-1] in ("Info", "System", "SearchState", "DampingState")
-    return "States and infos" if is_record else plural(roots[-1])
+    records = ("State", "Info", "System", "Triangle", "Trial", "Steps", "Progress")
+    kind = roots[-1] if roots else value.__name__
+    if kind.endswith(records):
+        return "States and infos"
+    if roots:
+        return plural(kind)
+    *folder, _ = value.__module__.split(".")[2:]
+    return folder[0].capitalize() if folder else "Driver"
 
 
 def plural(word: str) -> str:

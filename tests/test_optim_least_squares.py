@@ -283,6 +283,21 @@ def test_a_failed_step_does_not_spoil_the_next_objective(name, end, keys):
     assert state.value < 1e-3 * before
 
 
+def test_the_damping_follows_the_scale_of_the_objective(keys):
+    points, optimizer = curve_points(next(keys)), LevenbergMarquardt(solver=Cholesky())
+    ends = []
+    for factor in (1.0, 2.0**20):
+        params, state = START, None
+        for weight in (1.0, factor):
+            term = PointTerm(curve, points, weight=weight, block_size=16)
+            objective = LeastSquares(term)
+            state = optimizer.init(objective, params) if state is None else state
+            state = optimizer.objective_changed(objective, params, state)
+            params, state, _ = advance(optimizer, objective, params, state, 2)
+        ends.append(params)
+    np.testing.assert_allclose(ends[1], ends[0], rtol=1e-8)
+
+
 @pytest.mark.parametrize("name", ["Cholesky", "HostCholesky"])
 def test_a_resumed_run_is_the_unbroken_run(name, keys, tmp_path):
     optimizer = LevenbergMarquardt(solver=SOLVERS[name])

@@ -63,7 +63,8 @@ class LevenbergMarquardt(AbstractMethod):
     `|d2| > max_bend |d1|`, `d2` is left out, and the trial is rejected unless the
     linear model alone foresees it (a gain of `plain_gain`): then `d2` was round-off.
     `solver` not given: the host's BLAS on a CPU.
-    Points and weights may change between steps: nothing but `mu` is remembered.
+    Points and weights may change between steps: nothing but `mu` is remembered, as a
+    share of the trace of `J'J`.
     """
 
     damping: AbstractDamping = SmallestDamping()
@@ -120,8 +121,8 @@ class LevenbergMarquardt(AbstractMethod):
         system = self.solver.assemble(objective, params, relative)
         scale = jnp.asarray(system.scale, vector.dtype)
         smallest = jnp.finfo(vector.dtype).eps ** 2 * scale
-        factor = jnp.where(is_first, scale, 1)  # a first damping is relative
-        damping = _scaled(state.damping, factor)
+        factor = scale / jnp.where(is_first, 1, state.scale)
+        damping = _scaled(state.damping, factor)  # as large, beside `J'J`, as it was
         norm = 2 * jnp.linalg.norm(jnp.asarray(system.pulled))
         is_finite = jnp.isfinite(state.value) & jnp.isfinite(norm)
         begun = self.damping.begin(damping, smallest)
