@@ -137,23 +137,6 @@ class QuasiNewton(AbstractMethod):
         norm = jnp.linalg.norm(state.gradient)
         steepest = -state.step_length / jnp.where(norm > 0, norm, 1) * state.gradient
         is_steepest = ~(slope < 0)
-        one, zero = jnp.ones_like(slope), jnp.zeros_like(slope)
-
-        def begin(direction, is_steepest, num_evaluations, is_done):
-            slope = jnp.vdot(state.gradient, direction)
-            origin = Trial(zero, state.value, slope)
-            return _Walk(
-                self.search.init(origin, one),
-                RESCUE.init(origin, one),
-                origin,
-                direction,
-                is_steepest,
-                origin,
-                state.gradient,
-                jnp.zeros((), bool),
-                is_done,
-                num_evaluations,
-            )
 
         def go_on(walk):
             return ~walk.is_done
@@ -184,17 +167,44 @@ class QuasiNewton(AbstractMethod):
                 is_done,
                 count,
             )
-            anew = begin(steepest, jnp.ones((), bool), count, jnp.zeros((), bool))
+            yes, no = jnp.ones((), bool), jnp.zeros((), bool)
+            anew = self._begin(state, steepest, yes, no, count)
             return jax.tree.map(lambda a, b: jnp.where(turns, a, b), anew, going)
 
         is_finite = jnp.isfinite(state.value) & jnp.isfinite(norm)
-        start = begin(
+        start = self._begin(
+            state,
             jnp.where(is_steepest, steepest, state.direction),
             is_steepest,
-            jnp.zeros((), jnp.int32),
             ~is_finite | (norm == 0),
+            jnp.zeros((), jnp.int32),
         )
         return jax.lax.while_loop(go_on, try_step, start)
+
+    def _begin(
+        self,
+        state: QuasiNewtonState,
+        direction: Vector,
+        is_steepest: Bool[Array, ""],
+        is_done: Bool[Array, ""],
+        num_evaluations: Int[Array, ""],
+    ) -> _Walk:
+        """A walk before its first trial, which is the whole direction."""
+        slope = jnp.vdot(state.gradient, direction)
+        one, zero = jnp.ones_like(slope), jnp.zeros_like(slope)
+        origin = Trial(zero, state.value, slope)
+        return _Walk(
+            self.search.init(origin, one),
+            RESCUE.init(origin, one),
+            origin,
+            direction,
+            is_steepest,
+            origin,
+            state.gradient,
+            jnp.zeros((), bool),
+            is_done,
+            num_evaluations,
+        )
 
     def _learn(
         self, state: QuasiNewtonState, walk: _Walk, move: Vector
