@@ -24,16 +24,17 @@ from vrba.optim import (
 from .optim_race import burgers_on
 from .timing import time_together
 
-NUM_PARAMS, NUM_STEPS = 2011, 15
+NUM_PARAMS, NUM_STEPS = 2011, 60
 
 
 def cheap(x):
     """A loss of 2,011 numbers whose gradient costs next to nothing.
 
-    So well scaled that every search accepts its first trial, nearly always.
+    So well scaled that every search accepts its first trial, nearly always, and so
+    flat at its minimum that no method is done within the steps that are timed.
     """
     stiff = jnp.linspace(0.5, 1.5, NUM_PARAMS, dtype=x.dtype)
-    return 0.5 * jnp.sum(stiff * x**2) + 0.01 * jnp.sum(x**4)
+    return 0.25 * jnp.sum(stiff * x**4)
 
 
 def run_ours(update, start):
@@ -66,7 +67,7 @@ def run_optimistix(start):
     run = lambda x: optx.minimise(fn, solver, x, max_steps=NUM_STEPS, throw=False)
     compiled = jax.jit(lambda x: run(x).value)
     accepted = run(start).state.num_accepted_steps
-    if int(accepted) < NUM_STEPS:  # what it calls a step is a trial
+    if int(accepted) < 0.95 * NUM_STEPS:  # what it calls a step is a trial
         raise RuntimeError(f"optimistix accepted only {accepted} of {NUM_STEPS} trials")
     return lambda: compiled(start)
 
@@ -85,7 +86,7 @@ def run_products(start):
 
 def quasi_newton(dtype) -> None:
     """Time of a step against dense products and against peers."""
-    start = jax.random.normal(jax.random.key(0), (NUM_PARAMS,), dtype)
+    start = jax.random.uniform(jax.random.key(0), (NUM_PARAMS,), dtype, -1, 1)
     cases = {
         "matrix-vector product": run_products(start),
         "SSBroyden": run_ours(SSBroyden(), start),
@@ -102,8 +103,9 @@ def quasi_newton(dtype) -> None:
             f"  {name:24s}{1e3 * value / NUM_STEPS:8.2f}"
             f"{value / product:8.1f} products{value / ours:8.1f} times ours"
         )
-    taken = int(cases["SSBroyden"]()[2].num_evaluations)
-    print(f"  SSBroyden made {taken} evaluations in {NUM_STEPS} steps", flush=True)
+    steps = cases["SSBroyden"]()[2]
+    made, evaluations = int(steps.num_steps), int(steps.num_evaluations)
+    print(f"  SSBroyden made {evaluations} evaluations in {made} steps", flush=True)
 
 
 def levenberg_marquardt() -> None:
