@@ -39,9 +39,10 @@ class Objective(AbstractObjective):
         value = self.fn(params, *self.args)
         shape = getattr(value, "shape", None)
         if shape != ():
+            what = type(value).__name__ if shape is None else f"shape {shape}"
             raise ValueError(
-                f"`fn` must return one number, it returned {type(value).__name__} of "
-                f"shape {shape}. For a vector of residuals take `LevenbergMarquardt`, "
-                "or return their mean square."
+                f"`fn` must return one number as an array, it returned {what}. For a "
+                "vector of residuals take `LevenbergMarquardt`, or return their mean "
+                "square."
             )
         return value
