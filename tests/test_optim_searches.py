@@ -130,8 +130,6 @@ def test_the_default_cascade_gets_looser(value, slope, step):
     strict, weaker, loosest = Fallback().searches
     if strict.accepts(origin, trial):
         assert weaker.accepts(origin, trial) and loosest.accepts(origin, trial)
-    if weaker.accepts(origin, trial) and value < 0.99:
-        assert loosest.accepts(origin, trial) or step * 1e-4 > 1 - value
 
 
 def test_strong_wolfe_gives_up_where_values_are_round_off():

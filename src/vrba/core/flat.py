@@ -24,7 +24,7 @@ def flatten(
     trained = [x for x, wanted in zip(leaves, is_trained, strict=True) if wanted]
     dtype = _common_dtype(trained)
     arrays = [jnp.asarray(x) for x in trained]
-    parts = [_as_reals(x) for x in arrays]
+    parts = [as_reals(x) for x in arrays]
     ends = np.cumsum([part.size for part in parts])[:-1].tolist()
 
     def rebuild(vector: Float[Array, " params"]) -> Any:
@@ -45,7 +45,7 @@ def flatten_gradient(gradient: Any) -> Float[Array, " params"]:
     JAX's gradient of a complex leaf is the conjugate of the steepest ascent.
     """
     arrays = [leaf for leaf in jax.tree.leaves(gradient) if _is_floating(leaf)]
-    return jnp.concatenate([_as_reals(jnp.conj(jnp.asarray(x))) for x in arrays])
+    return jnp.concatenate([as_reals(jnp.conj(jnp.asarray(x))) for x in arrays])
 
 
 def as_arrays(params: Any) -> Any:
@@ -87,7 +87,8 @@ def _common_dtype(leaves: list[Any]) -> jnp.dtype:
     return float_dtype(found.pop())
 
 
-def _as_reals(leaf: Array) -> Array:
+def as_reals(leaf: Array) -> Float[Array, " reals"]:
+    """An array as one vector; a complex one is its real, then its imaginary part."""
     flat = jnp.ravel(leaf)
     if jnp.iscomplexobj(flat):
         return jnp.concatenate([flat.real, flat.imag])

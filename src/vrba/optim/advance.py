@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int
 
-from ..core import Status, as_arrays
+from ..core import Status, as_arrays, choose
 from ._base import AbstractInfo, AbstractOptimizer
 from .objective import AbstractObjective
 
@@ -87,8 +87,7 @@ def _compiled(optimizer, objective, params, state, num_steps, stop, room):
         params, new_state, info = optimizer.step(objective, params, state)
         new = eqx.filter(params, eqx.is_inexact_array), new_state
         goes_back = stop.takes_back(info)
-        choose = lambda old, new: jnp.where(goes_back, old, new)
-        chosen = jax.tree.map(choose, (trained, state), new)
+        chosen = choose(goes_back, (trained, state), new)
         return *chosen, _added(steps, info, stop)
 
     def go_on(carry):

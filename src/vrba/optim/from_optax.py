@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float, Int
 
-from ..core import Status
+from ..core import Status, check_count, choose
 from ._base import AbstractInfo, AbstractMethod
 from .objective import AbstractObjective
 
@@ -82,8 +82,7 @@ class FromOptax(AbstractMethod):
         norm = optax.tree.norm(gradient)
         is_finite = jnp.isfinite(value) & jnp.isfinite(norm)
         new = optax.apply_updates(trained, updates)
-        keep = lambda a, b: jnp.where(is_finite, a, b)
-        new, new_state = jax.tree.map(keep, (new, new_state), (trained, state))
+        new, new_state = choose(is_finite, (new, new_state), (trained, state))
         has_failed = _remembers(state) & (optax.tree.norm(updates) == 0)
         is_stuck = ~is_finite | has_failed
         status = Status.where(is_stuck, Status.no_descent, Status.ok)
@@ -95,10 +94,7 @@ class FromOptax(AbstractMethod):
 
 def lbfgs(memory: int = 20, max_trials: int = 30) -> FromOptax:
     """L-BFGS of optax with its zoom search, for networks too large for a matrix."""
-    if memory < 1 or max_trials < 1:
-        raise ValueError(
-            f"`memory` and `max_trials` must be positive, got {memory}, {max_trials}."
-        )
+    check_count(memory=memory, max_trials=max_trials)
     search = optax.scale_by_zoom_linesearch(
         max_linesearch_steps=max_trials, initial_guess_strategy="one"
     )

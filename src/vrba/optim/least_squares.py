@@ -10,11 +10,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from ..core import flatten
+from ..core import as_reals, check_count, flatten
 from .objective import AbstractObjective
 
 Block = Int[Array, ""] | int
 Rows = Float[Array, " rows"]
+Vector = Float[Array, " params"]
 
 
 class AbstractTerm(eqx.Module):
@@ -59,7 +60,7 @@ class VectorTerm(AbstractTerm):
     def residual(self, params: Any, block: Block) -> Rows:
         """All residuals."""
         residual = self.fn(params, *self.args)
-        rows = _as_rows(residual)
+        rows = as_reals(residual)
         return _root(self.weight, rows.dtype, residual.size) * rows
 
     def jacobian(
@@ -101,8 +102,7 @@ class PointTerm(AbstractTerm):
                 f"`point_weights` has shape {weights.shape}, one for each of the "
                 f"{self.num_points} points is needed."
             )
-        if self.block_size < 1:
-            raise ValueError(f"`block_size` must be positive, got {self.block_size}.")
+        check_count(block_size=self.block_size)
 
     @property
     def num_points(self) -> int:
@@ -122,7 +122,7 @@ class PointTerm(AbstractTerm):
     def residual(self, params: Any, block: Block) -> Rows:
         """The scaled residuals of one block; points of the overlap are zero."""
         points, factor = self._block(block)
-        rows = jax.vmap(lambda point: _as_rows(self.residual_fn(params, point)))(points)
+        rows = jax.vmap(lambda point: as_reals(self.residual_fn(params, point)))(points)
         return self._scaled(rows, factor, params)
 
     def jacobian(
@@ -133,7 +133,7 @@ class PointTerm(AbstractTerm):
         points, factor = self._block(block)
 
         def at_point(point):
-            fn = lambda vector: _as_rows(self.residual_fn(rebuild(vector), point))
+            fn = lambda vector: as_reals(self.residual_fn(rebuild(vector), point))
             rows, pull = jax.vjp(fn, vector)
             unit = jnp.eye(rows.size, dtype=rows.dtype)
             return rows, jax.vmap(lambda cotangent: pull(cotangent)[0])(unit)
@@ -230,12 +230,19 @@ def _sum_of_term(term: AbstractTerm, fn: Callable[..., Any]) -> Any:
     return jax.lax.fori_loop(0, term.num_blocks, add, zeros)
 
 
-def _as_rows(residual: Array) -> Rows:
-    """Residuals as one vector; a complex one is two."""
-    flat = jnp.ravel(residual)
-    if jnp.iscomplexobj(flat):
-        return jnp.concatenate([flat.real, flat.imag])
-    return flat
+def pull_back(
+    objective: AbstractLeastSquares,
+    params: Any,
+    rows_fn: Callable[[Callable[[Vector], Rows], Vector], Rows],
+) -> Vector:
+    """`J'` times `rows_fn(residual_fn, vector)`, block by block."""
+    vector, rebuild = flatten(params)
+
+    def pull(term, block):
+        residual = lambda vector: term.residual(rebuild(vector), block)
+        return jax.vjp(residual, vector)[1](rows_fn(residual, vector))[0]
+
+    return sum_over_blocks(objective, pull)
 
 
 def _root(weight: Array | float, dtype: Any, count: int) -> Array:

@@ -7,12 +7,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from ..core import Status, flatten
+from ..core import Status, check_positive, choose, flatten
 from ._base import AbstractInfo, AbstractMethod, check_type
 from .accelerations import AbstractAcceleration, FiniteDifference
 from .dampings import AbstractDamping, SmallestDamping
 from .least_squares import AbstractLeastSquares
-from .objective import AbstractObjective
+from .objective import AbstractObjective, value_of
 from .solvers import AbstractSolver, Cholesky, HostCholesky
 
 Scalar = Float[Array, ""]
@@ -75,10 +75,7 @@ class LevenbergMarquardt(AbstractMethod):
 
     def __check_init__(self):
         """Settings in range."""
-        for name in ("max_bend", "plain_gain"):
-            if not getattr(self, name) > 0:
-                value = getattr(self, name)
-                raise ValueError(f"`{name}` must be positive, got {value}.")
+        check_positive(max_bend=self.max_bend, plain_gain=self.plain_gain)
 
     @property
     def needs_residuals(self) -> bool:
@@ -97,7 +94,7 @@ class LevenbergMarquardt(AbstractMethod):
             raise ValueError(
                 f"`objective` must be `LeastSquares`, got {type(objective).__name__}."
             )
-        value = _value(objective, params)
+        value = value_of(objective, params)
         check_type(value, flatten(params)[0])
         damping = self.damping.init(value.dtype)
         return LevenbergMarquardtState(value, damping, jnp.zeros_like(value))
@@ -109,7 +106,7 @@ class LevenbergMarquardt(AbstractMethod):
         state: LevenbergMarquardtState,
     ) -> LevenbergMarquardtState:
         """The loss anew; the damping is kept."""
-        return eqx.tree_at(lambda s: s.value, state, _value(objective, params))
+        return eqx.tree_at(lambda s: s.value, state, value_of(objective, params))
 
     def step(
         self, objective: Any, params: Any, state: LevenbergMarquardtState
@@ -139,18 +136,17 @@ class LevenbergMarquardt(AbstractMethod):
                 objective, params, vector, state.value, system, mu
             )
             following = self.damping.update(trials.damping, gain, smallest)
-            choose = lambda a, b: jnp.where(following.is_kept, a, b)
+            is_kept = following.is_kept
             return _Trials(
                 following,
-                choose(new, trials.vector),
-                choose(value, trials.value),
+                choose(is_kept, new, trials.vector),
+                choose(is_kept, value, trials.value),
                 trials.has_kept | following.is_kept,
             )
 
         trials = self.solver.loop(lambda t: ~t.damping.is_done, try_damping, trials)
         new_state = LevenbergMarquardtState(trials.value, trials.damping, scale)
-        choose = lambda new, old: jnp.where(trials.has_kept, new, old)
-        new_state = jax.tree.map(choose, new_state, state)  # a failure teaches nothing
+        new_state = choose(trials.has_kept, new_state, state)  # failing teaches nothing
         info = self._report(trials, norm, is_finite)
         return rebuild(trials.vector), new_state, info
 
@@ -163,7 +159,7 @@ class LevenbergMarquardt(AbstractMethod):
         foreseen = mu * jnp.vdot(first, first) - jnp.vdot(first, system.pulled)
         is_straight = jnp.linalg.norm(second) <= self.max_bend * jnp.linalg.norm(first)
         new = vector + first + jnp.where(is_straight, second, 0)
-        new_value = _value(objective, flatten(params)[1](new))
+        new_value = value_of(objective, flatten(params)[1](new))
         gain = (value - new_value) / foreseen
         is_usable = is_straight | (gain >= self.plain_gain)
         is_usable &= jnp.isfinite(new_value) & (foreseen > 0)
@@ -188,11 +184,6 @@ class LevenbergMarquardt(AbstractMethod):
 
 def _scaled(damping: Any, factor: Scalar) -> Any:
     return eqx.tree_at(lambda d: d.damping, damping, factor * damping.damping)
-
-
-@eqx.filter_jit
-def _value(objective, params):
-    return objective.value(params)
 
 
 @eqx.filter_jit

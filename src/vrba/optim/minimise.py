@@ -11,7 +11,7 @@ from ..core import Status, as_arrays, check_precision
 from ._base import AbstractInfo, AbstractOptimizer
 from .advance import Stop, advance
 from .least_squares import AbstractLeastSquares, LeastSquares, VectorTerm
-from .objective import AbstractObjective, Objective
+from .objective import AbstractObjective, Objective, value_of
 
 
 class Progress(eqx.Module):
@@ -71,7 +71,7 @@ def minimise(
     num_steps, num_evaluations, values = 0, 0, []
     status = Status.num_steps_reached
     if state is None:
-        state = _init(optimizer, objective, params)
+        state = optimizer.init(objective, params)
     try:
         while num_steps < max_steps:
             count = min(steps_per_call, max_steps - num_steps)
@@ -92,7 +92,7 @@ def minimise(
                 break
     except KeyboardInterrupt:
         status = Status.interrupted
-    loss = _value(objective, params)
+    loss = value_of(objective, params)
     history = np.concatenate([np.zeros(0, loss.dtype), *values])
     return Result(params, loss, status, num_steps, num_evaluations, state, history)
 
@@ -117,13 +117,3 @@ def as_objective(
     if optimizer.needs_residuals:
         return LeastSquares(VectorTerm(fn, args))
     return Objective(fn, args)
-
-
-@eqx.filter_jit
-def _init(optimizer, objective, params):
-    return optimizer.init(objective, params)
-
-
-@eqx.filter_jit
-def _value(objective, params):
-    return objective.value(params)

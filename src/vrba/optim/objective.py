@@ -21,6 +21,12 @@ class AbstractObjective(eqx.Module):
         """The loss, and its gradient as JAX gives it, shaped like `params`."""
 
 
+@eqx.filter_jit
+def value_of(objective: AbstractObjective, params: Any) -> Float[Array, ""]:
+    """The loss, compiled."""
+    return objective.value(params)
+
+
 class Objective(AbstractObjective):
     """The loss `fn(params, *args)`; put what changes between steps into `args`."""
 

@@ -7,13 +7,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from ..core import Status, flatten, flatten_gradient
+from ..core import Status, check_count, choose, flatten, flatten_gradient
 from ._base import AbstractInfo, AbstractMethod, check_type
 from .changes import AbstractChange, Keep
 from .curvatures import AbstractCurvature, Skip
 from .objective import AbstractObjective
 from .searches import AbstractSearch, Backtracking, Fallback, Trial
-from .searches._base import check_count
 from .updates import AbstractUpdate, Secant, SSBroyden
 
 Scalar = Float[Array, ""]
@@ -89,8 +88,7 @@ class QuasiNewton(AbstractMethod):
 
     def __check_init__(self):
         """Settings in range."""
-        check_count("patience", self.patience)
-        check_count("max_params", self.max_params)
+        check_count(patience=self.patience, max_params=self.max_params)
 
     @property
     def needs_residuals(self) -> bool:
@@ -123,7 +121,6 @@ class QuasiNewton(AbstractMethod):
     ) -> tuple[Any, QuasiNewtonState, QuasiNewtonInfo]:
         """A line search, then what its end teaches."""
         vector, rebuild = flatten(params)
-
         evaluate = lambda vector: _evaluate(objective, rebuild(vector))
         walk = self._walk(evaluate, vector, state)
         move = jnp.where(walk.has_kept, walk.kept.step * walk.direction, 0)
@@ -150,8 +147,7 @@ class QuasiNewton(AbstractMethod):
             rescue = RESCUE.update(walk.rescue, walk.origin, trial)
             is_kept = either(rescue.is_kept, search.is_kept)
             is_done = either(rescue.is_done, search.is_done)
-            choose = lambda new, old: jnp.where(is_kept, new, old)
-            kept = jax.tree.map(choose, trial, walk.kept)
+            kept = choose(is_kept, trial, walk.kept)
             has_kept = walk.has_kept | is_kept
             turns = is_done & ~has_kept & ~walk.is_steepest
             count = walk.num_evaluations + 1
@@ -162,14 +158,14 @@ class QuasiNewton(AbstractMethod):
                 walk.direction,
                 walk.is_steepest,
                 kept,
-                choose(gradient, walk.kept_gradient),
+                choose(is_kept, gradient, walk.kept_gradient),
                 has_kept,
                 is_done,
                 count,
             )
             yes, no = jnp.ones((), bool), jnp.zeros((), bool)
             anew = self._begin(state, steepest, yes, no, count)
-            return jax.tree.map(lambda a, b: jnp.where(turns, a, b), anew, going)
+            return choose(turns, anew, going)
 
         is_finite = jnp.isfinite(state.value) & jnp.isfinite(norm)
         start = self._begin(

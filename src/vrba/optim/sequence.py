@@ -79,7 +79,7 @@ class Sequence(AbstractOptimizer):
             raise ValueError(
                 f"`stage` must be between 0 and {len(self.stages)}, got {stage}."
             )
-        inner = _init(self._optimizer(stage), objective, params)
+        inner = self._optimizer(stage).init(objective, params)
         is_last = stage == len(self.stages)
         watch = None if is_last else self.stages[stage].until.init()
         return SequenceState(stage, inner, watch, jnp.zeros((), bool))
@@ -125,8 +125,3 @@ class Sequence(AbstractOptimizer):
     def _optimizer(self, stage: int) -> AbstractOptimizer:
         is_last = stage == len(self.stages)
         return self.last if is_last else self.stages[stage].optimizer
-
-
-@eqx.filter_jit
-def _init(optimizer, objective, params):
-    return optimizer.init(objective, params)

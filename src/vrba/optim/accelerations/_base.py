@@ -1,18 +1,14 @@
 """The interface of an acceleration: how the residuals bend along a step."""
 
 import abc
-from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
-import jax
 from jaxtyping import Array, Float
 
-from ...core import flatten
-from ..least_squares import AbstractLeastSquares, sum_over_blocks
+from ..least_squares import AbstractLeastSquares
 
 Vector = Float[Array, " params"]
-Rows = Float[Array, " rows"]
 
 
 class AbstractAcceleration(eqx.Module):
@@ -30,19 +26,3 @@ class AbstractAcceleration(eqx.Module):
         self, objective: AbstractLeastSquares, params: Any, velocity: Vector
     ) -> Vector:
         """`J' r_vv`."""
-
-
-def pull_back(
-    objective: AbstractLeastSquares,
-    params: Any,
-    second_fn: Callable[[Callable[[Vector], Rows], Vector], Rows],
-) -> Vector:
-    """`J'` times `second_fn(residual_fn, point)`, block by block."""
-    point, rebuild = flatten(params)
-
-    def block_pull(term, block):
-        residual = lambda point: term.residual(rebuild(point), block)
-        second = second_fn(residual, point)
-        return jax.vjp(residual, point)[1](second)[0]
-
-    return sum_over_blocks(objective, block_pull)

@@ -4,8 +4,8 @@ from typing import Any, ClassVar
 
 import jax
 
-from ..least_squares import AbstractLeastSquares
-from ._base import AbstractAcceleration, Vector, pull_back
+from ..least_squares import AbstractLeastSquares, pull_back
+from ._base import AbstractAcceleration, Vector
 
 
 class FiniteDifference(AbstractAcceleration):

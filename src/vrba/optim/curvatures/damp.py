@@ -4,6 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool
 
+from ...core import check_between
 from ..updates import Secant
 from ._base import AbstractCurvature
 from .skip import is_usable
@@ -19,8 +20,7 @@ class Damp(AbstractCurvature):
 
     def __check_init__(self):
         """Settings in range."""
-        if not 0 < self.share < 1:
-            raise ValueError(f"`share` must be between 0 and 1, got {self.share}.")
+        check_between(share=(self.share, 0.0, 1.0))
 
     def guard(self, secant: Secant) -> tuple[Secant, Bool[Array, ""]]:
         """The mixed secant; used unless it is not finite."""

@@ -37,9 +37,3 @@ class AbstractDamping(eqx.Module):
     @abc.abstractmethod
     def update(self, state: Any, gain: Scalar, smallest: Scalar) -> Any:
         """The state after a trial of `state.damping`; a gain of NaN is a failure."""
-
-
-def check_more_than_one(name: str, value: float) -> None:
-    """A factor that changes something."""
-    if not value > 1:
-        raise ValueError(f"`{name}` must be more than 1, got {value}.")

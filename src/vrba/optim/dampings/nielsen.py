@@ -5,6 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from ...core import check_count, check_positive
 from ._base import AbstractDamping, AbstractDampingState, Scalar
 
 
@@ -29,10 +30,8 @@ class NielsenDamping(AbstractDamping):
 
     def __check_init__(self):
         """Settings in range."""
-        if not self.first > 0:
-            raise ValueError(f"`first` must be positive, got {self.first}.")
-        if self.max_trials < 1:
-            raise ValueError(f"`max_trials` must be at least 1, got {self.max_trials}.")
+        check_positive(first=self.first)
+        check_count(max_trials=self.max_trials)
 
     def init(self, dtype: Any) -> NielsenState:
         """`first`, relative to the trace."""

@@ -1,11 +1,13 @@
 """The smallest damping that still gains."""
 
+import math
 from typing import Any
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from ._base import AbstractDamping, AbstractDampingState, Scalar, check_more_than_one
+from ...core import check_between, check_count, check_positive
+from ._base import AbstractDamping, AbstractDampingState, Scalar
 
 
 class SmallestState(AbstractDampingState):
@@ -36,15 +38,10 @@ class SmallestDamping(AbstractDamping):
 
     def __check_init__(self):
         """Settings in range."""
-        check_more_than_one("factor", self.factor)
-        if not 0 < self.gain < 1:
-            raise ValueError(f"`gain` must be between 0 and 1, got {self.gain}.")
-        if not self.first > 0:
-            raise ValueError(f"`first` must be positive, got {self.first}.")
-        for name in ("max_lower", "max_trials"):
-            if getattr(self, name) < 1:
-                value = getattr(self, name)
-                raise ValueError(f"`{name}` must be at least 1, got {value}.")
+        check_between(factor=(self.factor, 1.0, math.inf))
+        check_between(gain=(self.gain, 0.0, 1.0))
+        check_positive(first=self.first)
+        check_count(max_lower=self.max_lower, max_trials=self.max_trials)
 
     def init(self, dtype: Any) -> SmallestState:
         """`first`, relative to the trace."""

@@ -82,18 +82,3 @@ def inside(step: Scalar, a: Scalar, b: Scalar, margin: float) -> Scalar:
     middle = low + 0.5 * (high - low)
     step = jnp.where(jnp.isfinite(step), step, middle)
     return jnp.clip(step, low + edge, high - edge)
-
-
-def check_between(**settings: tuple[float, float, float]) -> None:
-    """Each setting as `name=(value, lower, upper)`, strictly between."""
-    for name, (value, lower, upper) in settings.items():
-        if not lower < value < upper:
-            raise ValueError(
-                f"`{name}` must be between {lower:g} and {upper:g}, got {value}."
-            )
-
-
-def check_count(name: str, value: int) -> None:
-    """A positive whole number."""
-    if value < 1:
-        raise ValueError(f"`{name}` must be at least 1, got {value}.")

@@ -3,12 +3,11 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from ...core import check_between, check_count
 from ._base import (
     AbstractSearch,
     AbstractSearchState,
     Trial,
-    check_between,
-    check_count,
     has_decreased,
     inside,
 )
@@ -36,7 +35,7 @@ class Backtracking(AbstractSearch):
     def __check_init__(self):
         """Settings in range."""
         check_between(decrease=(self.decrease, 0.0, 0.5))
-        check_count("max_trials", self.max_trials)
+        check_count(max_trials=self.max_trials)
 
     def init(self, origin: Trial, first_step: Float[Array, ""]) -> BacktrackingState:
         """The state before the first trial."""

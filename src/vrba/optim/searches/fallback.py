@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from ...core import choose
 from ._base import AbstractSearch, AbstractSearchState, Trial
 from .backtracking import Backtracking
 from .hager_zhang import HagerZhang
@@ -58,7 +58,7 @@ class Fallback(AbstractSearch):
     ) -> FallbackState:
         """Lets the search at work see the trial, and all of them judge it."""
         new = [
-            _where(state.stage == i, search.update(old, origin, trial), old)
+            choose(state.stage == i, search.update(old, origin, trial), old)
             for i, (search, old) in enumerate(
                 zip(self.searches, state.states, strict=True)
             )
@@ -99,7 +99,3 @@ class Fallback(AbstractSearch):
         """Whether any of the searches would end with this trial."""
         verdicts = [search.accepts(origin, trial) for search in self.searches]
         return jnp.stack(verdicts).any()
-
-
-def _where(condition, new, old):
-    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), new, old)

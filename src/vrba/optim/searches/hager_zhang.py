@@ -4,13 +4,12 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from ...core import check_between, check_count, choose
 from ._base import (
     AbstractSearch,
     AbstractSearchState,
     Scalar,
     Trial,
-    check_between,
-    check_count,
     has_decreased,
 )
 
@@ -65,7 +64,7 @@ class HagerZhang(AbstractSearch):
             decrease=(self.decrease, 0.0, 0.5),
             curvature=(self.curvature, self.decrease, 1.0),
         )
-        check_count("max_trials", self.max_trials)
+        check_count(max_trials=self.max_trials)
         if self.tolerance is not None and self.tolerance < 0:
             raise ValueError(f"`tolerance` must not be negative, got {self.tolerance}.")
 
@@ -87,14 +86,14 @@ class HagerZhang(AbstractSearch):
         is_left = trial.is_finite & (trial.slope < 0) & is_low
         is_right = trial.is_finite & (trial.slope >= 0)
         point = _Point(trial.step, trial.slope)
-        left = _choose(is_left, point, state.left)
-        right = _choose(is_left, state.right, point)
+        left = choose(is_left, point, state.left)
+        right = choose(is_left, state.right, point)
         is_blocked = jnp.where(is_left, state.is_blocked, ~is_right)
-        phase = self._next_phase(state, left, right, is_left, is_blocked)
+        phase = _next_phase(state, left, right, is_blocked)
         starts_anew = phase == _SECANT
-        left_before = _choose(starts_anew, left, state.left_before)
-        right_before = _choose(starts_anew, right, state.right_before)
-        step = _next_step(state, left, right, is_left, is_blocked, phase, trial)
+        left_before = choose(starts_anew, left, state.left_before)
+        right_before = choose(starts_anew, right, state.right_before)
+        step = _next_step(state, left, right, is_left, phase, trial)
         count = state.num_trials + 1
         is_lost = (step <= left.step) | (step >= right.step) | ~jnp.isfinite(step)
         is_done = is_kept | is_lost | (count >= self.max_trials)
@@ -129,24 +128,25 @@ class HagerZhang(AbstractSearch):
         share = default if self.tolerance is None else self.tolerance
         return share * jnp.abs(origin.value)
 
-    def _next_phase(self, state, left, right, is_left, is_blocked):
-        """Grow until there is a right end, then two secants, then perhaps a middle."""
-        is_open = ~jnp.isfinite(right.step)
-        width = right.step - left.step
-        is_slow = width > 0.66 * (state.right_before.step - state.left_before.step)
-        phase = jnp.where(state.phase == _SECANT, _SECOND, _SECANT)
-        wants_middle = (state.phase == _SECOND) & is_slow
-        phase = jnp.where(wants_middle | is_blocked, _MIDDLE, phase)
-        return jnp.where(is_open, _GROW, phase).astype(jnp.int32)
+
+def _next_phase(state, left, right, is_blocked):
+    """Grow until there is a right end, then two secants, then perhaps a middle."""
+    is_open = ~jnp.isfinite(right.step)
+    width = right.step - left.step
+    is_slow = width > 0.66 * (state.right_before.step - state.left_before.step)
+    phase = jnp.where(state.phase == _SECANT, _SECOND, _SECANT)
+    wants_middle = (state.phase == _SECOND) & is_slow
+    phase = jnp.where(wants_middle | is_blocked, _MIDDLE, phase)
+    return jnp.where(is_open, _GROW, phase).astype(jnp.int32)
 
 
-def _next_step(state, left, right, is_left, is_blocked, phase, trial):
+def _next_step(state, left, right, is_left, phase, trial):
     """The step that a phase tries; the middle where a secant leads outside."""
     middle = 0.5 * (left.step + right.step)
     middle = jnp.where(trial.is_finite, middle, 0.9 * left.step + 0.1 * right.step)
     secant = _secant(left, right)
-    moved = _choose(is_left, state.left_before, state.right_before)
-    second = _secant(moved, _choose(is_left, left, right))
+    moved = choose(is_left, state.left_before, state.right_before)
+    second = _secant(moved, choose(is_left, left, right))
     is_inside = lambda step: (step > left.step) & (step < right.step)
     second = jnp.where(is_inside(second), second, secant)
     step = jnp.where(phase == _SECOND, second, secant)
@@ -157,9 +157,3 @@ def _next_step(state, left, right, is_left, is_blocked, phase, trial):
 def _secant(a: _Point, b: _Point) -> Scalar:
     """Where the line through two slopes is zero."""
     return (a.step * b.slope - b.step * a.slope) / (b.slope - a.slope)
-
-
-def _choose(condition, a: _Point, b: _Point) -> _Point:
-    return _Point(
-        jnp.where(condition, a.step, b.step), jnp.where(condition, a.slope, b.slope)
-    )

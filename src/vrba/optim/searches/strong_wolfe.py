@@ -1,15 +1,13 @@
 """The strong Wolfe conditions, by bracketing and zoom."""
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from ...core import check_between, check_count, choose
 from ._base import (
     AbstractSearch,
     AbstractSearchState,
     Trial,
-    check_between,
-    check_count,
     has_decreased,
     inside,
     minimum_of_cubic,
@@ -46,7 +44,7 @@ class StrongWolfe(AbstractSearch):
             decrease=(self.decrease, 0.0, self.curvature),
             curvature=(self.curvature, 0.0, 1.0),
         )
-        check_count("max_trials", self.max_trials)
+        check_count(max_trials=self.max_trials)
 
     def init(self, origin: Trial, first_step: Float[Array, ""]) -> StrongWolfeState:
         """The state before the first trial."""
@@ -63,9 +61,6 @@ class StrongWolfe(AbstractSearch):
         is_high |= ~(trial.value < low.value) & (state.is_bracketed | (low.step > 0))
         end = jnp.where(state.is_bracketed, high.step, jnp.inf)
         is_past = trial.slope * (end - low.step) >= 0  # the minimum is left behind
-        choose = lambda condition, a, b: jax.tree.map(
-            lambda x, y: jnp.where(condition, x, y), a, b
-        )
         new_low = choose(is_high, low, trial)
         new_high = choose(is_high, trial, choose(is_past, low, high))
         is_bracketed = state.is_bracketed | is_high | is_past

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax.scipy.linalg import solve_triangular
@@ -30,20 +31,19 @@ class CholeskySystem(AbstractSystem):
     is_root: Bool[Array, ""]
 
 
-class Triangle(AbstractSystem):
+class Triangle(eqx.Module):
     """The upper triangle `U` of the damped system, and `U'^-1 J'r`."""
 
-    pulled: Vector
-    scale: Scalar
     upper: Float[Array, "params params"]
+    projected: Vector
 
 
 class Cholesky(AbstractSolver):
     """`J'J` accumulated in blocks and factored by Cholesky, compiled for any device.
 
     Below the damping `qr_below` times the trace of `J'J`, a hundred times the
-    precision if not given, `J` is factored by QR instead, also in blocks, at some
-    five times the cost. On a CPU `HostCholesky` multiplies faster.
+    precision if not given, `J` is factored by QR instead, also in blocks, which costs
+    more. On a CPU `HostCholesky` multiplies faster.
     """
 
     qr_below: float | None = None
@@ -99,11 +99,11 @@ class Cholesky(AbstractSolver):
             upper, projected = jax.lax.cond(
                 system.is_root, by_root, by_cholesky, system
             )
-        return Triangle(projected, system.scale, upper)
+        return Triangle(upper, projected)
 
     def step(self, factor: Triangle) -> Vector:
         """One triangular solve."""
-        return -solve_triangular(factor.upper, factor.pulled)
+        return -solve_triangular(factor.upper, factor.projected)
 
     def solve(self, factor: Triangle, vector: Vector) -> Vector:
         """Two triangular solves."""

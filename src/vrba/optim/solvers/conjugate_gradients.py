@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import lineax as lx
 
-from ...core import flatten
-from ..least_squares import AbstractLeastSquares, sum_over_blocks
+from ...core import check_between, check_count
+from ..least_squares import AbstractLeastSquares, pull_back
 from ._base import AbstractSolver, AbstractSystem, Scalar, Vector
 
 
@@ -32,8 +32,8 @@ class DampedSystem(eqx.Module):
 class ConjugateGradients(AbstractSolver):
     """Products `J'(J v)` by automatic differentiation, never a matrix.
 
-    Each iteration costs about two gradients. `tolerance` is relative; after
-    `max_iterations` the best so far is taken, which is still a direction of descent.
+    An iteration is one product forwards and one backwards. `tolerance` is relative.
+    After `max_iterations` what is reached is taken, still a direction of descent.
     """
 
     tolerance: float = 1e-6
@@ -41,14 +41,8 @@ class ConjugateGradients(AbstractSolver):
 
     def __check_init__(self):
         """Settings in range."""
-        if not 0 < self.tolerance < 1:
-            raise ValueError(
-                f"`tolerance` must be between 0 and 1, got {self.tolerance}."
-            )
-        if self.max_iterations < 1:
-            raise ValueError(
-                f"`max_iterations` must be at least 1, got {self.max_iterations}."
-            )
+        check_between(tolerance=(self.tolerance, 0.0, 1.0))
+        check_count(max_iterations=self.max_iterations)
 
     @property
     def is_compiled(self) -> bool:
@@ -59,14 +53,7 @@ class ConjugateGradients(AbstractSolver):
         self, objective: AbstractLeastSquares, params: Any, relative_damping: Scalar
     ) -> ImplicitSystem:
         """`J'r`, and how much `J` stretches it in place of the trace."""
-        vector, rebuild = flatten(params)
-
-        def pull(term, block):
-            residual = lambda vector: term.residual(rebuild(vector), block)
-            rows, back = jax.vjp(residual, vector)
-            return back(rows)[0]
-
-        pulled = sum_over_blocks(objective, pull)
+        pulled = pull_back(objective, params, lambda residual, at: residual(at))
         length = jnp.vdot(pulled, pulled)
         stretched = jnp.vdot(pulled, _normal_product(objective, params, pulled))
         scale = jnp.where(length > 0, stretched / length, 1)
@@ -108,11 +95,5 @@ def _normal_product(
     objective: AbstractLeastSquares, params: Any, vector: Vector
 ) -> Vector:
     """`J'(J v)`, block by block."""
-    point, rebuild = flatten(params)
-
-    def block_product(term, block):
-        residual = lambda point: term.residual(rebuild(point), block)
-        pushed = jax.jvp(residual, (point,), (vector,))[1]
-        return jax.vjp(residual, point)[1](pushed)[0]
-
-    return sum_over_blocks(objective, block_product)
+    push = lambda residual, at: jax.jvp(residual, (at,), (vector,))[1]
+    return pull_back(objective, params, push)

@@ -3,6 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
+from ...core import check_count
 from .._base import AbstractInfo
 from ._base import AbstractSwitch
 
@@ -14,8 +15,7 @@ class AfterSteps(AbstractSwitch):
 
     def __check_init__(self):
         """Settings in range."""
-        if self.num_steps < 1:
-            raise ValueError(f"`num_steps` must be at least 1, got {self.num_steps}.")
+        check_count(num_steps=self.num_steps)
 
     def init(self) -> Int[Array, ""]:
         """No steps yet."""

@@ -4,6 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from ...core import check_between, check_count
 from .._base import AbstractInfo
 from ._base import AbstractSwitch
 
@@ -23,12 +24,8 @@ class OnStall(AbstractSwitch):
 
     def __check_init__(self):
         """Settings in range."""
-        if self.num_steps < 1:
-            raise ValueError(f"`num_steps` must be at least 1, got {self.num_steps}.")
-        if not 0 < self.decrease < 1:
-            raise ValueError(
-                f"`decrease` must be between 0 and 1, got {self.decrease}."
-            )
+        check_count(num_steps=self.num_steps)
+        check_between(decrease=(self.decrease, 0.0, 1.0))
 
     def init(self) -> StallState:
         """Any loss is better than none."""

@@ -3,9 +3,10 @@
 import abc
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
+
+from ...core import choose
 
 Scalar = Float[Array, ""]
 Vector = Float[Array, " params"]
@@ -92,7 +93,7 @@ class Correction(eqx.Module):
         """The correction that changes nothing, if this one is bad."""
         zero, one = jnp.zeros_like(self.scale), jnp.ones_like(self.scale)
         nothing = Correction(one, zero, zero, zero)
-        return jax.tree.map(lambda a, b: jnp.where(is_bad, a, b), nothing, self)
+        return choose(is_bad, nothing, self)
 
 
 class AbstractUpdate(eqx.Module):

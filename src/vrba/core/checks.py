@@ -1,0 +1,24 @@
+"""Settings out of range, refused in the same words everywhere."""
+
+
+def check_between(**settings: tuple[float, float, float]) -> None:
+    """Each setting as `name=(value, lower, upper)`, strictly between."""
+    for name, (value, lower, upper) in settings.items():
+        if not lower < value < upper:
+            raise ValueError(
+                f"`{name}` must be between {lower:g} and {upper:g}, got {value}."
+            )
+
+
+def check_count(**settings: int) -> None:
+    """Each setting, as `name=value`, at least one."""
+    for name, value in settings.items():
+        if value < 1:
+            raise ValueError(f"`{name}` must be at least 1, got {value}.")
+
+
+def check_positive(**settings: float) -> None:
+    """Each setting, as `name=value`, more than zero."""
+    for name, value in settings.items():
+        if not value > 0:
+            raise ValueError(f"`{name}` must be positive, got {value}.")
