@@ -7,8 +7,9 @@ INPUTS := pyproject.toml constraints.txt
 
 .PHONY: demo test setup bench docs clean
 
-demo: $(VENV)/.examples
-	$(BIN)/python examples/sharp_front.py
+demo: $(VENV)/.run
+	rm -rf runs/demo
+	$(BIN)/vrba solve burgers --minutes 2 --out runs/demo
 
 test: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -33,17 +34,17 @@ $(VENV)/.created:
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-$(VENV)/.examples: $(VENV)/.created $(INPUTS)
-	@echo "Installing vrba and what its examples need into $(VENV) ..."
-	$(PIP) --editable '.[examples]'
+$(VENV)/.run: $(VENV)/.created $(INPUTS)
+	@echo "Installing vrba into $(VENV) ..."
+	$(PIP) --editable .
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.created $(INPUTS)
 	@echo "Installing vrba and the peers it is measured against into $(VENV) ..."
-	$(PIP) --editable '.[examples,bench]'
+	$(PIP) --editable '.[bench]'
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.created $(INPUTS)
 	@echo "Installing vrba and its test tools into $(VENV) ..."
-	$(PIP) --editable '.[examples,bench,test]'
+	$(PIP) --editable '.[bench,test]'
 	@touch $@

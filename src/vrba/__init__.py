@@ -2,7 +2,12 @@
 
 from . import adapt as adapt
 from . import core as core
+from . import domains as domains
+from . import fields as fields
+from . import models as models
 from . import optim as optim
+from . import problems as problems
+from . import train as train
 from .adapt import BRDR as BRDR
 from .adapt import AbstractDraw as AbstractDraw
 from .adapt import AbstractLoss as AbstractLoss
@@ -53,3 +58,23 @@ from .adapt import derived_functional as derived_functional
 from .adapt import duality as duality
 from .adapt import presets as presets
 from .core import Status as Status
+from .domains import AbstractDomain as AbstractDomain
+from .domains import Box as Box
+from .models import MLP as MLP
+from .problems import AbstractCondition as AbstractCondition
+from .problems import AbstractProblem as AbstractProblem
+from .problems import Ansatz as Ansatz
+from .problems import Data as Data
+from .problems import Dirichlet as Dirichlet
+from .problems import Initial as Initial
+from .problems import Neumann as Neumann
+from .problems import Periodic as Periodic
+from .problems import Reference as Reference
+from .problems import Robin as Robin
+from .problems import Soft as Soft
+from .train import FixedBalance as FixedBalance
+from .train import GradientNorms as GradientNorms
+from .train import Recipe as Recipe
+from .train import Solution as Solution
+from .train import disagreement as disagreement
+from .train import solve as solve

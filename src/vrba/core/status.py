@@ -18,6 +18,7 @@ class Status(eqx.Enumeration):
         "All steps were made and the gradient is not yet small: give more "
         "`max_steps`, or go on from `state`."
     )
+    time_reached = "The time that was given is over; go on from there for more."
     interrupted = "Stopped by the user; go on from `state`."
     nonfinite_objective = (
         "The objective or its gradient is NaN or infinite where the step began. Begin "

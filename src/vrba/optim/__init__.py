@@ -7,6 +7,7 @@ from .accelerations import AbstractAcceleration as AbstractAcceleration
 from .accelerations import ExactSecond as ExactSecond
 from .accelerations import FiniteDifference as FiniteDifference
 from .accelerations import NoAcceleration as NoAcceleration
+from .adam import Adam as Adam
 from .advance import Steps as Steps
 from .advance import Stop as Stop
 from .advance import advance as advance

@@ -1,0 +1,29 @@
+"""The interface of a command."""
+
+import abc
+import dataclasses
+from pathlib import Path
+
+DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+
+class UsageError(ValueError):
+    """A flag that does not fit, whatever the user's file says."""
+
+
+@dataclasses.dataclass(frozen=True)
+class AbstractCommand(abc.ABC):
+    """Flags as fields. A command that `vrba.cli` exports can be called by its name."""
+
+    @abc.abstractmethod
+    def run(self) -> int:
+        """Does it; returns the exit code."""
+
+    @abc.abstractmethod
+    def file(self) -> Path | None:
+        """The user's file, where mistakes are looked for."""
+
+    @property
+    @abc.abstractmethod
+    def shows_traceback(self) -> bool:
+        """Whether errors are shown in full."""

@@ -1,0 +1,142 @@
+"""What can be called by name, found by looking at what the rooms export."""
+
+import dataclasses
+import difflib
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import ModuleType
+from typing import Any, TypeVar
+
+from .. import adapt, optim, problems
+from ..adapt import presets
+from ._base import UsageError
+
+_T = TypeVar("_T")
+
+
+def shown(name: str) -> str:
+    """`AllenCahn` as it is typed: `allen-cahn`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z][a-z])|_", "-", name).lower()
+
+
+def listed(options: Mapping[str, Any]) -> str:
+    """Their names, for a message."""
+    return ", ".join(sorted(options)) or "none"
+
+
+def pick(what: str, name: str, options: Mapping[str, _T], hint: str = "") -> _T:
+    """The option of this name, whatever its case, with `-`, `_` or nothing between."""
+    found = {_plain(option): value for option, value in options.items()}
+    if _plain(name) in found:
+        return found[_plain(name)]
+    close = difflib.get_close_matches(_plain(name), found, 1)
+    meant = [option for option in options if _plain(option) in close]
+    guess = f" Did you mean `{meant[0]}`?" if meant else ""
+    raise UsageError(
+        f"There is no {what} `{name}`.{guess} There are: {listed(options)}.{hint}"
+    )
+
+
+def known_problems() -> dict[str, type[problems.AbstractProblem]]:
+    """The problems that come with the package."""
+    return {shown(k.__name__): k for k in _classes(problems, problems.AbstractProblem)}
+
+
+def known_potentials() -> dict[str, Callable[[], adapt.AbstractPotential]]:
+    """Potentials that need no arguments."""
+    found = _classes(adapt, adapt.AbstractPotential)
+    return {shown(kind.__name__): kind for kind in found if not _required(kind)}
+
+
+def known_optimizers() -> dict[str, Callable[[], optim.AbstractOptimizer]]:
+    """Optimizers that need no arguments, rules of quasi-Newton among them."""
+    found: dict[str, Callable[[], Any]] = {"adam-ssbroyden": adam_ssbroyden}
+    for kind in _classes(optim, optim.AbstractOptimizer):
+        if not _required(kind):
+            name = shown(kind.__name__)
+            found[name] = kind
+            if "-" in name:
+                found["".join(part[0] for part in name.split("-"))] = kind
+    for kind in _classes(optim, optim.AbstractUpdate):
+        found[shown(kind.__name__)] = partial(_quasi_newton, kind)
+    for name, make in vars(optim).items():
+        if inspect.isfunction(make) and not _required(make):
+            made = inspect.signature(make).return_annotation
+            if inspect.isclass(made) and issubclass(made, optim.AbstractOptimizer):
+                found[shown(name)] = make
+    return found
+
+
+def known_policies() -> dict[str, Callable[..., adapt.AbstractPolicy]]:
+    """Presets, and policies for points that need no more than a potential."""
+    found: dict[str, Callable[..., Any]] = {}
+    for kind in _classes(adapt, adapt.AbstractPolicy):
+        is_for_operators = issubclass(kind, adapt.AbstractTilting) and not issubclass(
+            kind, adapt.AbstractPoolPolicy
+        )
+        if not is_for_operators and _required(kind) <= {"potential"}:
+            found[shown(kind.__name__)] = kind
+    for name, make in vars(presets).items():
+        if inspect.isfunction(make) and not name.startswith("_"):
+            found[shown(name)] = make
+    return found
+
+
+def adam_ssbroyden(num_steps: int = 5000) -> optim.Sequence:
+    """Adam for some steps, then self-scaled Broyden, as in Toscano et al. (2025)."""
+    first = optim.Stage(optim.Adam(), optim.AfterSteps(num_steps))
+    return optim.Sequence(first, optim.QuasiNewton(update=optim.SSBroyden()))
+
+
+def _quasi_newton(rule: Callable[[], optim.AbstractUpdate]) -> optim.QuasiNewton:
+    return optim.QuasiNewton(update=rule())
+
+
+def make_policy(
+    name: str, potential: adapt.AbstractPotential | None
+) -> adapt.AbstractPolicy:
+    """The policy of this name, with the potential where it takes one."""
+    make = pick("policy", name, known_policies())
+    takes_potential = "potential" in inspect.signature(make).parameters
+    if potential is None:
+        needs = "potential" in _required(make)
+        return make(adapt.Quadratic()) if needs else make()
+    if not takes_potential:
+        raise UsageError(f"The policy `{name}` takes no potential.")
+    return make(potential)
+
+
+def with_potential(
+    policy: adapt.AbstractPolicy, potential: adapt.AbstractPotential
+) -> adapt.AbstractPolicy:
+    """The same policy with another potential."""
+    if not hasattr(policy, "potential"):
+        raise UsageError(f"The policy `{type(policy).__name__}` takes no potential.")
+    return dataclasses.replace(policy, potential=potential)
+
+
+def _plain(name: str) -> str:
+    return name.casefold().replace("-", "").replace("_", "")
+
+
+def _classes(room: ModuleType, base: type[_T]) -> list[type[_T]]:
+    """The subclasses of `base` that a room exports and that can be built."""
+    marks = ("__abstractmethods__", "__abstractvars__", "__abstractclassvars__")
+    return [
+        kind
+        for kind in vars(room).values()
+        if inspect.isclass(kind)
+        and issubclass(kind, base)
+        and not any(getattr(kind, mark, None) for mark in marks)
+    ]
+
+
+def _required(make: Callable[..., Any]) -> set[str]:
+    """The arguments that must be given; any number of them counts as one."""
+    return {
+        name
+        for name, parameter in inspect.signature(make).parameters.items()
+        if parameter.default is parameter.empty
+    }

@@ -1,0 +1,85 @@
+"""What a run has come to, as a sentence and as one JSON object."""
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..core import Status
+from ..train import Solution, disagreement
+
+_ENDINGS = {
+    str(Status[status]): name
+    for name, status in (
+        ("num_steps_reached", Status.num_steps_reached),
+        ("time_reached", Status.time_reached),
+        ("interrupted", Status.interrupted),
+        ("no_descent", Status.no_descent),
+        ("nonfinite_objective", Status.nonfinite_objective),
+    )
+}
+
+
+def status_of(solution: Solution) -> str:
+    """The name of the reason why the run ended, such as `time_reached`."""
+    return _ENDINGS.get(solution.result["status"], "ended")
+
+
+def summary(solution: Solution, run: Path) -> dict[str, Any]:
+    """The result as plain values."""
+    result = solution.result
+    keys = ("step", "seconds", "selected_step", "residual_l2", "residual_max")
+    return {
+        "run": str(run),
+        "problem": type(solution.problem).__name__,
+        **{key: result[key] for key in keys},
+        "status": status_of(solution),
+        "message": result["status"],
+        "residuals": result["residuals"],
+        "errors": result.get("errors"),
+        "seed": solution.trainer.seed,
+        "dtype": solution.trainer.recipe.dtype,
+        "num_params": result["about"]["num_params"],
+    }
+
+
+def summary_of_all(
+    solutions: Sequence[Solution], runs: Sequence[Path], best: int
+) -> dict[str, Any]:
+    """The best of several seeds, by residual, with the rest beside it."""
+    each = [summary(s, run) for s, run in zip(solutions, runs, strict=True)]
+    if len(each) == 1:
+        return each[0]
+    return each[best] | {"disagreement": disagreement(list(solutions)), "runs": each}
+
+
+def best_of(solutions: Sequence[Solution]) -> int:
+    """Which one has the lowest residual on held-out points: no reference is asked."""
+    return min(range(len(solutions)), key=lambda k: solutions[k].result["residual_l2"])
+
+
+def sentence(solutions: Sequence[Solution], best: int) -> str:
+    """The result in words; for several seeds with how far they are apart."""
+    text = solutions[best].sentence()
+    if len(solutions) == 1:
+        return text
+    return (
+        f"{text} {len(solutions)} seeds disagree by "
+        f"{disagreement(list(solutions)):.2e} (largest relative L2 distance from their "
+        "mean), an indicator of accuracy; this is the one of lowest residual."
+    )
+
+
+def as_json(values: dict[str, Any]) -> str:
+    """One line; numbers that are not finite become null."""
+    return json.dumps(_finite(values), allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_finite(part) for part in value]
+    is_bad = isinstance(value, float) and not math.isfinite(value)
+    return None if is_bad else value

@@ -1,0 +1,182 @@
+"""From flags to a recipe: what is not said is chosen from the problem or the run."""
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from tyro.conf import arg
+
+from ..adapt import AbstractPolicy
+from ..core import describe, load_tree, precision, rebuild
+from ..models import MLP, AbstractArchitecture
+from ..optim import AbstractOptimizer
+from ..problems import AbstractProblem, Formulation
+from ..train import Recipe, RunFolder, Solution, default_recipe
+from ..train.about import known_classes
+from ..train.solution import trainer_from
+from ._base import UsageError
+from .names import (
+    known_optimizers,
+    known_policies,
+    known_potentials,
+    listed,
+    make_policy,
+    pick,
+    with_potential,
+)
+
+_POOL_FACTOR = 8  # points of the pool for each that is drawn, if only these are given
+
+
+Name = Annotated[str | None, arg(metavar="NAME", help_behavior_hint="")]
+Count = Annotated[int | None, arg(metavar="N", help_behavior_hint="")]
+
+
+@dataclasses.dataclass(frozen=True)
+class RecipeFlags:
+    """What is not given is chosen from the problem, the optimizer and the time."""
+
+    optimizer: Annotated[Name, arg(help=listed(known_optimizers()))] = None
+    policy: Annotated[Name, arg(help=listed(known_policies()))] = None
+    potential: Annotated[Name, arg(help=listed(known_potentials()))] = None
+    points: Count = None
+    """Points that are drawn at a time."""
+    pool: Count = None
+    """Points that they are drawn from."""
+    redraw: Count = None
+    """Steps until points are drawn anew."""
+    width: Count = None
+    """Units in a layer of the network."""
+    depth: Count = None
+    """Hidden layers of the network."""
+    steps: Count = None
+    """Steps at most."""
+    dtype: Annotated[
+        Literal["float32", "float64"] | None,
+        arg(metavar="TYPE", help="float32 or float64", help_behavior_hint=""),
+    ] = None
+
+
+def new_recipe(
+    flags: RecipeFlags,
+    problem: AbstractProblem,
+    minutes: float | None,
+    start: Path | None,
+) -> Recipe:
+    """The default recipe of the problem and the optimizer, with the flags on top."""
+    optimizer = _optimizer(flags)
+    base = default_recipe(Formulation(problem), minutes, optimizer)
+    if start is not None:  # its network is what training begins with
+        model = rebuild(_described(start)["model"], known_classes())
+        base = dataclasses.replace(base, model=model)
+    return _changed(base, flags)
+
+
+def resumed_recipe(flags: RecipeFlags, run: Path) -> Recipe:
+    """The recipe of a run, with the flags on top."""
+    described, optimizer = _described(run), _optimizer(flags)
+    if optimizer is None:
+        if not _is_readable(described["optimizer"]):
+            raise UsageError(
+                f"The optimizer of `{run}` cannot be read from the folder: give it "
+                "again, `--optimizer NAME`."
+            )
+        return _changed(rebuild(described, known_classes()), flags)
+    # An optimizer that is given again need not be readable from the file.
+    base = rebuild(described | {"optimizer": None}, known_classes())
+    return _changed(dataclasses.replace(base, optimizer=optimizer), flags)
+
+
+def has_readable_optimizer(recipe: Recipe) -> bool:
+    """Whether the optimizer can be read back from the folder of a run."""
+    return _is_readable(describe(recipe.optimizer))
+
+
+def dtype_of(run: Path) -> str:
+    """The type of all numbers of a run."""
+    return _described(run)["dtype"]
+
+
+def load_start(run: Path, problem: AbstractProblem) -> Solution:
+    """The solution in a folder, to begin from. The problem may have changed since: only
+    the network is taken, and that must have been made for as many fields."""
+    folder = RunFolder(run)
+    about = folder.about()
+    described = _described(run)
+    model = rebuild(described["model"], known_classes())
+    small = Recipe(model=model, dtype=described["dtype"], num_points=1, pool_size=1)
+    trainer = trainer_from(about, problem, run, small, allows_change=True)
+    with precision(small.dtype):
+        like = trainer.build()
+        (best, last), header = load_tree(folder.checkpoint("best"), (like, like))
+    return Solution(trainer, best, last, folder.record(), header | {"about": about})
+
+
+def check_start(start: Solution, recipe: Recipe, run: Path) -> None:
+    """Refuses a network or a precision that is not that of the start."""
+    old = start.trainer.recipe
+    if (old.model, old.dtype) != (recipe.model, recipe.dtype):
+        raise UsageError(
+            f"`--start {run}` has the network {old.model} in {old.dtype}, the flags "
+            f"ask for {recipe.model} in {recipe.dtype}: leave `--width`, `--depth` and "
+            "`--dtype` as they were."
+        )
+
+
+def _is_readable(description: Any) -> bool:
+    try:
+        rebuild(description, known_classes())
+    except ValueError:
+        return False
+    return True
+
+
+def _described(run: Path) -> dict[str, Any]:
+    try:
+        return RunFolder(run).about()["recipe"]
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def _optimizer(flags: RecipeFlags) -> AbstractOptimizer | None:
+    if flags.optimizer is None:
+        return None
+    return pick("optimizer", flags.optimizer, known_optimizers())()
+
+
+def _changed(base: Recipe, flags: RecipeFlags) -> Recipe:
+    """The recipe with what the flags say."""
+    new: dict[str, Any] = {
+        "redraw_every": flags.redraw,
+        "max_steps": flags.steps,
+        "dtype": flags.dtype,
+        "num_points": flags.points,
+        "pool_size": flags.pool,
+    }
+    if flags.pool is None and flags.points is not None:
+        new["pool_size"] = max(base.pool_size, _POOL_FACTOR * flags.points)
+    if flags.points is None and flags.pool is not None:
+        new["num_points"] = min(base.num_points, flags.pool)
+    try:
+        new |= {"policy": _policy(base, flags), "model": _model(base, flags)}
+        given = {name: value for name, value in new.items() if value is not None}
+        return dataclasses.replace(base, **given)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def _policy(base: Recipe, flags: RecipeFlags) -> AbstractPolicy | None:
+    potential = None
+    if flags.potential is not None:
+        potential = pick("potential", flags.potential, known_potentials())()
+    if flags.policy is not None:
+        return make_policy(flags.policy, potential)
+    return None if potential is None else with_potential(base.policy, potential)
+
+
+def _model(base: Recipe, flags: RecipeFlags) -> AbstractArchitecture | None:
+    sizes = {"width": flags.width, "depth": flags.depth}
+    sizes = {name: size for name, size in sizes.items() if size is not None}
+    if sizes and not isinstance(base.model, MLP):
+        raise UsageError(f"`--{next(iter(sizes))}` is for an MLP, not {base.model}.")
+    return dataclasses.replace(base.model, **sizes) if sizes else None

@@ -1,0 +1,234 @@
+"""`vrba solve`: from a name or a file to a solution and its folder."""
+
+import dataclasses
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import OmitArgPrefixes, Positional, UseAppendAction, arg
+
+from ..core import precision
+from ..problems import AbstractProblem
+from ..report import Panel, write_figures
+from ..train import Lines, Recipe, RunFolder, Solution
+from ..train import solve as solve_problem
+from ._base import DONE, FAILED, INTERRUPTED, AbstractCommand, UsageError
+from .names import known_problems, listed
+from .outcome import as_json, best_of, sentence, status_of, summary_of_all
+from .recipe import (
+    RecipeFlags,
+    check_start,
+    dtype_of,
+    has_readable_optimizer,
+    load_start,
+    new_recipe,
+    resumed_recipe,
+)
+from .target import file_of, load_problem, name_of
+
+Folder = Annotated[Path | None, arg(metavar="DIR", help_behavior_hint="")]
+
+
+@dataclasses.dataclass(frozen=True)
+class Solve(AbstractCommand):
+    """Solve a differential equation by name, or one of your own in FILE.py.
+
+    Everything goes to a folder, from which the run can be resumed.
+    """
+
+    target: Annotated[
+        Positional[str | None],
+        arg(
+            metavar="[TARGET]",
+            help=f"FILE.py, FILE.py:ClassName, or one of {listed(known_problems())}",
+            help_behavior_hint="",
+        ),
+    ] = None
+    set: Annotated[
+        UseAppendAction[tuple[str, ...]],
+        arg(metavar="NAME=VALUE", help="A setting of the problem"),
+    ] = ()
+    recipe: OmitArgPrefixes[RecipeFlags] = RecipeFlags()
+    minutes: Annotated[float | None, arg(metavar="MINUTES", help_behavior_hint="")] = (
+        None
+    )
+    """Minutes at most, for each seed."""
+    seed: int = 0
+    """Random numbers: the network and the points."""
+    seeds: int = 1
+    """So many runs, from SEED on, and how far their solutions disagree."""
+    out: Folder = None
+    """The run's folder, runs/NAME unless given."""
+    start: Folder = None
+    """Begin with the network of another run."""
+    resume: Folder = None
+    """Go on with a run; TARGET can be left out if it comes with vrba."""
+    allow_change: Annotated[bool, arg(help_behavior_hint="")] = False
+    """Resume although the problem has changed."""
+    export: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
+    """Write the solution on a grid, as .npz or NetCDF (.nc)."""
+    json: Annotated[bool, arg(help_behavior_hint="")] = False
+    """Print the result as one JSON object, the last line."""
+    debug: Annotated[bool, arg(help_behavior_hint="")] = False
+    """Show errors in full."""
+
+    @property
+    def shows_traceback(self) -> bool:
+        """As asked."""
+        return self.debug
+
+    def file(self) -> Path | None:
+        """The target, if it is one."""
+        return file_of(self.target)
+
+    def run(self) -> int:
+        """Solves, draws, exports, tells."""
+        _check(self)
+        dtype = self.recipe.dtype or "float64"
+        if self.resume is not None:
+            dtype = dtype_of(self.resume)
+        with precision(dtype):  # the user's file may make arrays, too
+            problem = None
+            if self.target is not None:
+                problem = load_problem(self.target, self.set)
+            solutions, runs = _solve_all(self, problem)
+        best = best_of(solutions)
+        if self.export is not None:
+            self.export.parent.mkdir(parents=True, exist_ok=True)
+            solutions[best].export(self.export)
+        for run in runs:
+            write_figures(run)
+        _tell(self, solutions, runs, best)
+        return _exit_code(solutions)
+
+
+def _check(flags: Solve) -> None:
+    """Refuses what would fail later, after a long run."""
+    if flags.target is None and flags.resume is None:
+        raise UsageError(
+            "Give a problem to solve: FILE.py, or one of "
+            f"{listed(known_problems())}; or go on with `--resume DIR`."
+        )
+    if flags.target is None and flags.set:
+        raise UsageError("`--set` needs the problem that it is a setting of.")
+    if flags.resume is not None:
+        given = {"--start": flags.start, "--out": flags.out}
+        given |= {"--seed": flags.seed or None, "--dtype": flags.recipe.dtype}
+        given |= {"--seeds": flags.seeds - 1 or None}
+        wrong = [name for name, value in given.items() if value is not None]
+        if wrong:
+            raise UsageError(f"`{wrong[0]}` is that of the run with `--resume`.")
+    if flags.seeds < 1:
+        raise UsageError(f"`--seeds` must be at least 1, got {flags.seeds}.")
+    if flags.minutes is not None and not flags.minutes > 0:
+        raise UsageError(f"`--minutes` must be positive, got {flags.minutes:g}.")
+    if flags.export is not None and flags.export.suffix not in (".npz", ".nc"):
+        raise UsageError(f"`--export {flags.export}` must end in .npz or .nc.")
+    if flags.out is not None and RunFolder(flags.out).recipe_file.exists():
+        raise UsageError(
+            f"`{flags.out}` already holds a run: go on with `--resume {flags.out}`, or "
+            "choose another folder."
+        )
+
+
+def _solve_all(
+    flags: Solve, problem: AbstractProblem | None
+) -> tuple[list[Solution], list[Path]]:
+    """One run, or one for each seed until it is interrupted."""
+    if flags.resume is not None or problem is None:
+        run = Path(flags.resume or "")
+        recipe = resumed_recipe(flags.recipe, run)
+        return [_solve_one(flags, problem, recipe, flags.seed, run, None)], [run]
+    recipe = new_recipe(flags.recipe, problem, flags.minutes, flags.start)
+    start = None
+    if flags.start is not None:
+        start = load_start(flags.start, problem)
+        check_start(start, recipe, flags.start)
+    out = flags.out or _free_folder(Path("runs") / name_of(flags.target or ""))
+    solutions, runs = [], []
+    for seed in range(flags.seed, flags.seed + flags.seeds):
+        run = out if flags.seeds == 1 else out / f"seed-{seed}"
+        solutions.append(_solve_one(flags, problem, recipe, seed, run, start))
+        runs.append(run)
+        if status_of(solutions[-1]) == "interrupted":
+            break
+    return solutions, runs
+
+
+def _solve_one(
+    flags: Solve,
+    problem: AbstractProblem | None,
+    recipe: Recipe,
+    seed: int,
+    run: Path,
+    start: Solution | None,
+) -> Solution:
+    """One run, with a panel on a terminal and lines elsewhere."""
+    panel = Panel() if sys.stderr.isatty() else None
+    try:
+        solution = solve_problem(
+            problem,
+            recipe,
+            seed,
+            flags.minutes,
+            run,
+            start=start,
+            resume=flags.resume is not None,
+            allows_change=flags.allow_change,
+            callback=panel or Lines(),
+        )
+    except KeyboardInterrupt:  # before the first step, or at the second Ctrl-C
+        if RunFolder(run).checkpoint("latest").exists():
+            sys.stderr.write(_how_to_resume(flags, recipe, run))
+        raise
+    finally:
+        if panel is not None:
+            panel.close()
+    if status_of(solution) == "interrupted":
+        sys.stderr.write("Stopped, and all is saved. ")
+        sys.stderr.write(_how_to_resume(flags, recipe, run))
+    return solution
+
+
+def _how_to_resume(flags: Solve, recipe: Recipe, run: Path) -> str:
+    """The command that goes on; what is not in the folder must be said again."""
+    words = ["vrba", "solve"]
+    if flags.target is not None and flags.file() is not None:
+        settings = [word for pair in flags.set for word in ("--set", pair)]
+        words += [flags.target, *settings]
+    name = flags.recipe.optimizer
+    if name is not None and not has_readable_optimizer(recipe):
+        words += ["--optimizer", name]
+    if flags.resume is not None:
+        again = {"--steps": flags.recipe.steps, "--minutes": flags.minutes}
+        for flag, value in again.items():
+            words += [] if value is None else [flag, str(value)]
+        words += ["--allow-change"] * flags.allow_change
+    return f"To go on: {shlex.join([*words, '--resume', str(run)])}\n"
+
+
+def _free_folder(wanted: Path) -> Path:
+    """The folder, or the first that is free with a number after it."""
+    path, number = wanted, 1
+    while path.exists():
+        number += 1
+        path = wanted.with_name(f"{wanted.name}-{number}")
+    return path
+
+
+def _tell(flags: Solve, solutions: list[Solution], runs: list[Path], best: int) -> None:
+    """The result on standard output."""
+    if flags.json:
+        text = as_json(summary_of_all(solutions, runs, best))
+    else:
+        text = f"{sentence(solutions, best)} See {runs[best]}."
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def _exit_code(solutions: list[Solution]) -> int:
+    ends = [status_of(solution) for solution in solutions]
+    if "interrupted" in ends:
+        return INTERRUPTED
+    return FAILED if "nonfinite_objective" in ends else DONE

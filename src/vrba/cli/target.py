@@ -1,0 +1,132 @@
+"""From what was typed to a problem: a name, or a file with settings."""
+
+import ast
+import dataclasses
+import importlib.util
+import inspect
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..problems import AbstractProblem
+from ._base import UsageError
+from .names import known_problems, pick, shown
+
+_FILE = re.compile(r"(.+\.py)(?::(\w+))?")
+
+
+def file_of(target: str | None) -> Path | None:
+    """The file that is meant, if it is one: `FILE.py` or `FILE.py:ClassName`."""
+    match = _FILE.fullmatch(target or "")
+    return Path(match[1]) if match else None
+
+
+def name_of(target: str) -> str:
+    """A name for the folder of the run."""
+    file = file_of(target)
+    return shown(target) if file is None else file.stem
+
+
+def load_problem(target: str, settings: Sequence[str]) -> AbstractProblem:
+    """The problem, with settings such as `viscosity=0.001`."""
+    match = _FILE.fullmatch(target)
+    if match is None:
+        hint = " For one of your own give its file, such as my_pde.py."
+        kind = pick("problem", target, known_problems(), hint)
+    else:
+        kind = _class_in(Path(match[1]), match[2] or "")
+    return kind(**_parsed(kind, settings))
+
+
+def _class_in(file: Path, wanted: str) -> type[AbstractProblem]:
+    """The one problem that the file defines, or the one that is asked for."""
+    found = {
+        name: value
+        for name, value in vars(_imported(file)).items()
+        if inspect.isclass(value)
+        and issubclass(value, AbstractProblem)
+        and value.__module__ == _module_name(file)
+    }
+    if wanted:
+        found = {wanted: pick(f"problem in {file.name}", wanted, found)}
+    lacks = {name: _missing(kind) for name, kind in found.items()}
+    whole = [name for name in found if not lacks[name]]
+    if len(whole) == 1:
+        return found[whole[0]]
+    if whole:
+        raise ValueError(
+            f"there are {len(whole)} problems, {', '.join(whole)}: say which one, "
+            f"{file}:{whole[0]}."
+        )
+    for name, missing in lacks.items():
+        raise ValueError(f"the problem `{name}` lacks {' and '.join(missing)}.")
+    raise ValueError(
+        "there is no problem here: write a class that extends `vrba.AbstractProblem`."
+    )
+
+
+def _missing(kind: type) -> list[str]:
+    """What a problem has yet to define."""
+    marks = ("__abstractclassvars__", "__abstractmethods__", "__abstractvars__")
+    names = [name for mark in marks for name in sorted(getattr(kind, mark, ()))]
+    return [f"`{name}`" for name in names]
+
+
+def _module_name(file: Path) -> str:
+    return f"file_{file.stem}"
+
+
+def _imported(file: Path) -> Any:
+    """The file, run like a script: it may import its neighbours."""
+    if not file.is_file():
+        raise ValueError(f"there is no such file in {Path.cwd()}.")
+    path, name = file.resolve(), _module_name(file)
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ValueError("this is no file that Python can read.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # where `inspect` looks for the source of a class
+    sys.path.append(str(path.parent))  # last: no file hides a package of its name
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(path.parent))
+    return module
+
+
+def _parsed(kind: type, settings: Sequence[str]) -> dict[str, Any]:
+    """`name=value` pairs as the arguments of a class."""
+    fields = {field.name: field for field in dataclasses.fields(kind) if field.init}
+    found = {}
+    for pair in settings:
+        name, equals, text = pair.partition("=")
+        if not equals:
+            raise UsageError(f"`--set {pair}` must be a name and a value, as in a=1.")
+        field = pick(f"setting of {kind.__name__}", name, fields)
+        found[field.name] = _value(field, text)
+    for field in fields.values():
+        defaults = (field.default, field.default_factory)
+        if field.name not in found and defaults == (dataclasses.MISSING,) * 2:
+            raise UsageError(
+                f"`{kind.__name__}` needs a value of `{field.name}`: give "
+                f"`--set {field.name}=...`."
+            )
+    return found
+
+
+def _value(field: dataclasses.Field, text: str) -> Any:
+    """A literal, or else the text itself; where a number is due, a number."""
+    try:
+        value = ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError):
+        value = {"true": True, "false": False}.get(text.casefold(), text)
+    kinds = {"float": (int, float), "int": (int,), "bool": (bool,)}
+    wanted = getattr(field.type, "__name__", str(field.type))
+    if wanted not in kinds:
+        return value
+    is_fitting = isinstance(value, kinds[wanted])
+    if not is_fitting or (isinstance(value, bool) and wanted != "bool"):
+        raise UsageError(f"`--set {field.name}={text}` must be of type {wanted}.")
+    return float(value) if wanted == "float" else value

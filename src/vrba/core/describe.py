@@ -1,0 +1,56 @@
+"""Settings as plain values for a JSON file, and back, without running its code."""
+
+import dataclasses
+from typing import Any
+
+import equinox as eqx
+import numpy as np
+
+
+def describe(value: Any) -> Any:
+    """Modules as `{"class": name, setting: ...}`; numbers, strings, lists as they are.
+
+    What has no plain form, such as a function, becomes `{"opaque": text}`.
+    """
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.generic) or (hasattr(value, "ndim") and value.ndim == 0):
+        return value.item()
+    if isinstance(value, tuple | list):
+        return [describe(part) for part in value]
+    if isinstance(value, dict):
+        return {str(key): describe(part) for key, part in value.items()}
+    if isinstance(value, eqx.Module):
+        fields = [field.name for field in dataclasses.fields(value)]
+        found = {name: describe(getattr(value, name)) for name in fields}
+        return {"class": type(value).__name__, **found}
+    return {"opaque": repr(value)}
+
+
+def rebuild(description: Any, known: dict[str, type]) -> Any:
+    """What `describe` described, from the classes that are `known` by name."""
+    if isinstance(description, list):
+        return tuple(rebuild(part, known) for part in description)
+    if not isinstance(description, dict):
+        return description
+    if "opaque" in description:
+        raise ValueError(
+            f"{description['opaque']} cannot be read back from a file: give the recipe "
+            "again."
+        )
+    if "class" not in description:
+        return {key: rebuild(part, known) for key, part in description.items()}
+    settings = {key: rebuild(part, known) for key, part in description.items()}
+    name = settings.pop("class")
+    if name not in known:
+        raise ValueError(f"`{name}` is not known: the file is of another version.")
+    made = object.__new__(known[name])
+    fields = {field.name for field in dataclasses.fields(known[name])}
+    if fields != set(settings):
+        raise ValueError(
+            f"`{name}` has the settings {sorted(fields)}, the file gives "
+            f"{sorted(settings)}: it is of another version."
+        )
+    for key, part in settings.items():
+        object.__setattr__(made, key, part)
+    return made

@@ -1,0 +1,63 @@
+"""A multi-layer perceptron that propagates its own derivatives."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+from ..core import check_count
+from ..fields import AbstractPropagated, Index, Jet, composed
+from ._base import AbstractArchitecture
+from .activations import AbstractActivation, Tanh
+
+
+class Network(AbstractPropagated):
+    """Layers `W h + b`, with the activation between them."""
+
+    weights: list[Float[Array, "_ _"]]
+    biases: list[Float[Array, " _"]]
+    activation: AbstractActivation
+
+    def __call__(self, inputs: Float[Array, " dim"]) -> Float[Array, " outputs"]:
+        """The value at one point."""
+        origin = (0,)
+        return self.propagate({origin: inputs}, frozenset([origin]))[origin]
+
+    def propagate(self, inputs: Jet, indices: frozenset[Index]) -> Jet:
+        """Every derivative through every layer, the activation met once a layer."""
+        zero = min(indices)
+        order = max(sum(index) for index in indices)
+        jet = inputs
+        for layer, (weight, bias) in enumerate(
+            zip(self.weights, self.biases, strict=True)
+        ):
+            if layer:
+                jet = composed(self.activation.slopes(jet[zero], order), jet, indices)
+            jet = {index: weight @ part for index, part in jet.items()}
+            jet[zero] = jet[zero] + bias
+        return jet
+
+
+class MLP(AbstractArchitecture):
+    """`depth` hidden layers of `width`, Glorot normal weights, zero biases."""
+
+    width: int = 20
+    depth: int = 4
+    activation: AbstractActivation = Tanh()
+
+    def __check_init__(self):
+        """Counts are positive."""
+        check_count(width=self.width, depth=self.depth)
+
+    def build(
+        self, num_inputs: int, num_outputs: int, *, key: Key[Array, ""], dtype: Any
+    ) -> Network:
+        """A network with random weights."""
+        sizes = [num_inputs, *[self.width] * self.depth, num_outputs]
+        shapes = list(zip(sizes[1:], sizes[:-1], strict=True))
+        keys = jax.random.split(key, len(shapes))
+        init = jax.nn.initializers.glorot_normal(in_axis=1, out_axis=0)
+        weights = [init(k, s, dtype) for k, s in zip(keys, shapes, strict=True)]
+        biases = [jnp.zeros(rows, dtype) for rows, _ in shapes]
+        return Network(weights, biases, self.activation)

@@ -1,0 +1,19 @@
+"""Differential equations, one file each, and the language they are written in."""
+
+from ._base import AbstractProblem as AbstractProblem
+from .allen_cahn import AllenCahn as AllenCahn
+from .burgers import Burgers as Burgers
+from .conditions import AbstractCondition as AbstractCondition
+from .conditions import Ansatz as Ansatz
+from .conditions import Data as Data
+from .conditions import Dirichlet as Dirichlet
+from .conditions import Initial as Initial
+from .conditions import Neumann as Neumann
+from .conditions import Periodic as Periodic
+from .conditions import Robin as Robin
+from .conditions import Soft as Soft
+from .formulation import EQUATIONS as EQUATIONS
+from .formulation import Formulation as Formulation
+from .formulation import Residual as Residual
+from .kdv import KdV as KdV
+from .reference import Reference as Reference

@@ -1,0 +1,11 @@
+"""What a solution must satisfy besides the equations."""
+
+from ._base import AbstractCondition as AbstractCondition
+from ._base import Soft as Soft
+from .ansatz import Ansatz as Ansatz
+from .data import Data as Data
+from .dirichlet import Dirichlet as Dirichlet
+from .initial import Initial as Initial
+from .neumann import Neumann as Neumann
+from .periodic import Periodic as Periodic
+from .robin import Robin as Robin

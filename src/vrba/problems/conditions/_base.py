@@ -1,0 +1,117 @@
+"""The interface of a condition that is a term of the loss."""
+
+import abc
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ...core import check_count, check_positive
+from ...domains import AbstractDomain
+from ...fields import Field
+
+Number = float | int
+Value = Number | Callable[..., Any]
+Sampled = tuple[Float[np.ndarray, "points dim"], Float[np.ndarray, " points"]]
+Point = dict[str, Float[Array, ""]]
+
+
+class Soft(eqx.Module):
+    """How a condition enters the loss: its name there, its weight beside the equations,
+    on how many points, and a policy of its own (none: evenly spread, redrawn)."""
+
+    name: str | None = None
+    weight: Number = 1.0
+    num_points: int | None = None
+    policy: Any = None
+
+    def __check_init__(self):
+        """Settings in range."""
+        check_positive(weight=float(self.weight))
+        if self.num_points is not None:
+            check_count(num_points=self.num_points)
+
+
+class AbstractCondition(eqx.Module):
+    """A condition on some points: a residual that should vanish there."""
+
+    soft: eqx.AbstractVar[Soft]
+    of: eqx.AbstractVar[str | None]
+
+    @abc.abstractmethod
+    def label(self) -> str:
+        """Its name in the loss, unless `soft` gives one."""
+
+    @abc.abstractmethod
+    def check(self, domain: AbstractDomain) -> None:
+        """Refuses what does not fit the domain."""
+
+    @abc.abstractmethod
+    def sample(self, domain: AbstractDomain, num_points: int, *, seed: int) -> Sampled:
+        """Points where it holds, with one number each that `residual` receives."""
+
+    @abc.abstractmethod
+    def residual(
+        self, field: Field, point: Point, number: Float[Array, ""]
+    ) -> Float[Array, ""]:
+        """What should vanish at one point."""
+
+
+def evaluate(value: Value, arguments: list[Any], label: str, like: Any) -> Any:
+    """A number, or a function of the coordinates, at one point."""
+    try:
+        found = jnp.asarray(value(*arguments) if callable(value) else value)
+    except TypeError as error:
+        if "positional argument" not in str(error):
+            raise
+        raise ValueError(
+            f"The value of the condition `{label}` is called with {len(arguments)} "
+            f"coordinates, which it does not take: {error}."
+        ) from error
+    if found.shape != ():
+        raise ValueError(
+            f"The value of the condition `{label}` must be one number at a point, got "
+            f"shape {found.shape}."
+        )
+    return found.astype(like.dtype)
+
+
+def check_inside(
+    domain: AbstractDomain, coordinate: str, at: Number | None, label: str
+) -> None:
+    """Refuses a coordinate the domain has not, or a place outside of it."""
+    if coordinate not in domain.coordinates:
+        raise ValueError(
+            f"The condition `{label}` is on `{coordinate}`, but the coordinates of the "
+            f"domain are {', '.join(domain.coordinates)}."
+        )
+    lower, upper = domain.bounds(coordinate)
+    if at is not None and not lower <= at <= upper:
+        raise ValueError(
+            f"The condition `{label}` is at {coordinate} = {at:g}, outside the domain, "
+            f"where {coordinate} lies between {lower:g} and {upper:g}."
+        )
+
+
+def sample_faces(
+    domain: AbstractDomain,
+    coordinate: str,
+    at: Number | None,
+    num_points: int,
+    seed: int,
+) -> Sampled:
+    """Points of a face, or of both, with the direction outwards (0: it is inside)."""
+    lower, upper = domain.bounds(coordinate)
+    places = [lower, upper] if at is None else [at]
+    each = -(-num_points // len(places))
+    points = [
+        domain.sample_face(each, coordinate, place, seed=seed + k)
+        for k, place in enumerate(places)
+    ]
+    sides = [float(place == upper) - float(place == lower) for place in places]
+    numbers = np.repeat(np.asarray(sides), each)
+    order = np.random.default_rng(seed).permutation(numbers.size)[:num_points]
+    return np.concatenate(points)[order], numbers[order]

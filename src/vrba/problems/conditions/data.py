@@ -1,0 +1,50 @@
+"""Measured values."""
+
+from typing import Any
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Array, Float
+
+from ...domains import AbstractDomain
+from ...fields import Field
+from ._base import AbstractCondition, Point, Sampled, Soft
+
+
+class Data(AbstractCondition):
+    """`u = values` at `points`, one row of coordinates for each value."""
+
+    points: Any = eqx.field(converter=lambda x: np.asarray(x, float))
+    values: Any = eqx.field(converter=lambda x: np.asarray(x, float))
+    of: str | None = eqx.field(default=None, kw_only=True)
+    soft: Soft = eqx.field(default=Soft(), kw_only=True)
+
+    def label(self) -> str:
+        """`data`, with the field if it is named."""
+        return "data" if self.of is None else f"data of {self.of}"
+
+    def check(self, domain: AbstractDomain) -> None:
+        """Shapes fit, numbers are finite, points are inside."""
+        count, dim = self.values.size, len(domain.coordinates)
+        if self.values.ndim != 1 or self.points.shape != (count, dim) or count == 0:
+            raise ValueError(
+                f"`{self.label()}` needs points of shape (n, {dim}) and n values, got "
+                f"shapes {self.points.shape} and {self.values.shape}."
+            )
+        is_good = domain.contains(self.points) & np.isfinite(self.values)
+        if not np.all(is_good):
+            row = int(np.argmin(is_good))
+            raise ValueError(
+                f"`{self.label()}`: row {row}, point {self.points[row].tolist()} with "
+                f"value {self.values[row]:g}, is not finite or outside the domain."
+            )
+
+    def sample(self, domain: AbstractDomain, num_points: int, *, seed: int) -> Sampled:
+        """All of them."""
+        return self.points, self.values
+
+    def residual(
+        self, field: Field, point: Point, number: Float[Array, ""]
+    ) -> Float[Array, ""]:
+        """`u - value`."""
+        return field.value - number.astype(field.value.dtype)

@@ -1,0 +1,57 @@
+"""The solution at the first time."""
+
+import equinox as eqx
+from jaxtyping import Array, Float
+
+from ...domains import AbstractDomain
+from ...fields import Field
+from ._base import (
+    AbstractCondition,
+    Point,
+    Sampled,
+    Soft,
+    Value,
+    check_inside,
+    evaluate,
+    sample_faces,
+)
+
+
+class Initial(AbstractCondition):
+    """`u = value` at the lower end of `on`; with `order=1`, its first derivative by it.
+
+    `value` is a number or a function of the other coordinates.
+    """
+
+    value: Value
+    on: str = "t"
+    order: int = 0
+    of: str | None = eqx.field(default=None, kw_only=True)
+    soft: Soft = eqx.field(default=Soft(), kw_only=True)
+
+    def __check_init__(self):
+        """Derivatives are counted from zero."""
+        if self.order < 0:
+            raise ValueError(f"`order` must be at least 0, got {self.order}.")
+
+    def label(self) -> str:
+        """For instance `initial` or `initial d1 of v`."""
+        name = "initial" if self.order == 0 else f"initial d{self.order}"
+        return name if self.of is None else f"{name} of {self.of}"
+
+    def check(self, domain: AbstractDomain) -> None:
+        """The coordinate must exist."""
+        check_inside(domain, self.on, None, self.label())
+
+    def sample(self, domain: AbstractDomain, num_points: int, *, seed: int) -> Sampled:
+        """Points of the lower face."""
+        lower, _ = domain.bounds(self.on)
+        return sample_faces(domain, self.on, lower, num_points, seed)
+
+    def residual(
+        self, field: Field, point: Point, number: Float[Array, ""]
+    ) -> Float[Array, ""]:
+        """`u - value`."""
+        others = [value for name, value in point.items() if name != self.on]
+        found = field.d(*[self.on] * self.order)
+        return found - evaluate(self.value, others, self.label(), found)

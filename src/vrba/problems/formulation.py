@@ -1,0 +1,288 @@
+"""A problem as functions of a network: fields at a point, and residuals to train on."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ..domains import AbstractDomain
+from ..fields import Field, Index, Jet, closure, coordinate_jets, propagate, value_of
+from ._base import AbstractProblem
+from .conditions import AbstractCondition, Ansatz, Periodic
+
+EQUATIONS = "equations"
+Embedded = Callable[..., Float[Array, " inputs"]]
+
+
+class Formulation(eqx.Module):
+    """A checked problem. The network is called on `embedding(*point)`."""
+
+    problem: AbstractProblem
+    conditions: dict[str, AbstractCondition]
+    periods: dict[str, int]
+    ansatz: Ansatz | None
+
+    def __init__(self, problem: AbstractProblem):
+        _check_problem(problem)
+        given = problem.conditions()
+        known = AbstractCondition | Periodic | Ansatz
+        if not isinstance(given, list | tuple):
+            raise ValueError(
+                f"`conditions` must return a list, got {type(given).__name__}."
+            )
+        for condition in given:
+            if not isinstance(condition, known):
+                raise ValueError(
+                    f"`conditions` must hold conditions such as `Initial` or "
+                    f"`Dirichlet`, got {condition!r}."
+                )
+        if not given:
+            raise ValueError(
+                "`conditions` is empty: without an initial or boundary condition the "
+                "solution is not determined."
+            )
+        _check_once(given)
+        self.problem = problem
+        self.conditions = _named([c for c in given if isinstance(c, AbstractCondition)])
+        self.periods = {c.on: c.modes for c in given if isinstance(c, Periodic)}
+        self.ansatz = next((c for c in given if isinstance(c, Ansatz)), None)
+        _check_conditions(self)
+
+    @property
+    def domain(self) -> AbstractDomain:
+        """The domain of the problem."""
+        return self.problem.domain
+
+    def terms(self) -> "dict[str, Residual]":
+        """The residual of the equations and of each condition, checked."""
+        found = {EQUATIONS: Residual(self, None)}
+        return found | {name: Residual(self, name) for name in self.conditions}
+
+    def jets(
+        self, embedding: Embedded, network: Any, point: Array, indices: frozenset[Index]
+    ) -> dict[str, Jet]:
+        """The derivatives of every field at one point."""
+        names, coordinates = self.problem.fields, self.domain.coordinates
+        wanted = closure(indices)
+        jets = coordinate_jets(point, len(coordinates))
+        inputs = propagate(embedding, jets, wanted)
+        outputs = propagate(network, [inputs], wanted)
+        _check_outputs(outputs, names)
+        each = [{i: part[k] for i, part in outputs.items()} for k in range(len(names))]
+        if self.ansatz is not None:
+            fn = _listed(self.ansatz.fn, names)
+            each = propagate(fn, [*jets, *each], wanted)
+        return dict(zip(names, each, strict=True))
+
+
+class Residual(eqx.Module):
+    """The residual of the equations (`name` none) or of a condition, at one point."""
+
+    formulation: Formulation
+    name: str | None
+    indices: frozenset[Index]
+    labels: tuple[str, ...]
+
+    def __init__(self, formulation: Formulation, name: str | None):
+        self.formulation, self.name = formulation, name
+        self.indices, self.labels = _asked(self)
+
+    def __call__(
+        self, embedding: Embedded, network: Any, row: tuple[Array, Array]
+    ) -> Float[Array, " eqs"]:
+        """One number for each equation; `row` is a point and the condition's number."""
+        point, number = row
+        dtype = point.dtype
+        jets = self.formulation.jets(embedding, network, point, self.indices)
+        zero = jnp.zeros((), dtype)
+        lookup = lambda jet: lambda index: jet.get(index, zero)
+        found = self.evaluate({n: lookup(j) for n, j in jets.items()}, point, number)
+        return jnp.stack([part.astype(dtype) for part in found.values()])
+
+    def evaluate(
+        self, lookups: dict[str, Callable[[Index], Any]], point: Array, number: Array
+    ) -> dict[str, Array]:
+        """The residual by name, given how to look up derivatives of each field."""
+        problem = self.formulation.problem
+        names = problem.domain.coordinates
+        fields = {n: Field(n, names, lookup) for n, lookup in lookups.items()}
+        values = [point[k] for k in range(len(names))]
+        if self.name is None:
+            found = problem.equations(*fields.values(), *values)
+            return _checked_equations(found)
+        condition = self.formulation.conditions[self.name]
+        field = fields[condition.of or problem.fields[0]]
+        place = dict(zip(names, values, strict=True))
+        return {self.name: condition.residual(field, place, number)}
+
+    def sample(self, num_points: int, *, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """Points where it should vanish, and the condition's number at each."""
+        domain = self.formulation.domain
+        if self.name is None:
+            return domain.sample(num_points, seed=seed), np.zeros(num_points)
+        condition = self.formulation.conditions[self.name]
+        return condition.sample(domain, num_points, seed=seed)
+
+
+def _asked(residual: Residual) -> tuple[frozenset[Index], tuple[str, ...]]:
+    """Which derivatives a residual asks for, and the names of its parts."""
+    coordinates = residual.formulation.domain.coordinates
+    asked = {(0,) * len(coordinates)}
+    labels: list[str] = []
+    dtype = jnp.zeros(()).dtype
+
+    def run(point, number):
+        def lookup(index):
+            asked.add(index)
+            return jnp.ones((), dtype)
+
+        fields = residual.formulation.problem.fields
+        found = residual.evaluate(dict.fromkeys(fields, lookup), point, number)
+        labels.extend(found)
+        return found
+
+    point = jax.ShapeDtypeStruct((len(coordinates),), dtype)
+    jax.eval_shape(run, point, jax.ShapeDtypeStruct((), dtype))
+    return frozenset(asked), tuple(labels)
+
+
+def _checked_equations(found: Any) -> dict[str, Array]:
+    """The residuals as numbers, or an error that names the equation."""
+    if not isinstance(found, dict) or not found:
+        kind = "an empty one" if isinstance(found, dict) else type(found).__name__
+        raise ValueError(
+            "`equations` must return a dictionary of residuals by name, such as "
+            f'{{"momentum": ...}}, got {kind}.'
+        )
+    checked = {}
+    for name, value in found.items():
+        value = jnp.asarray(value)
+        if value.shape != ():
+            raise ValueError(
+                f"The equation `{name}` must be one number at a point, got shape "
+                f"{value.shape}."
+            )
+        if not jnp.issubdtype(value.dtype, jnp.floating):
+            raise ValueError(
+                f"The equation `{name}` must be a real number, got {value.dtype}."
+            )
+        checked[name] = value
+    return checked
+
+
+def _check_problem(problem: AbstractProblem) -> None:
+    """The problem is of the right kind, and its names fit together."""
+    if not isinstance(problem, AbstractProblem):
+        raise ValueError(f"`problem` must be an `AbstractProblem`, got {problem!r}.")
+    kind = type(problem).__name__
+    domain, fields = problem.domain, problem.fields
+    if not isinstance(domain, AbstractDomain):
+        raise ValueError(
+            f"`{kind}.domain` must be a domain such as `Box`, got {domain!r}."
+        )
+    is_listed = isinstance(fields, tuple | list) and len(fields) > 0
+    if not is_listed or not all(isinstance(name, str) for name in fields):
+        raise ValueError(
+            f'`{kind}.fields` must be names such as ("u", "v"), got {fields!r}.'
+        )
+    if len(set(fields)) < len(fields):
+        raise ValueError(f"`{kind}.fields` names a field twice: {fields!r}.")
+    expected = [*fields, *domain.coordinates]
+    given = list(inspect.signature(problem.equations).parameters)
+    if given != expected and not any(
+        p.kind is inspect.Parameter.VAR_POSITIONAL
+        for p in inspect.signature(problem.equations).parameters.values()
+    ):
+        raise ValueError(
+            f"`{kind}.equations` takes ({', '.join(given)}), but the fields and "
+            f"coordinates of the problem are ({', '.join(expected)}), in this order."
+        )
+
+
+def _check_conditions(formulation: Formulation) -> None:
+    problem, domain = formulation.problem, formulation.domain
+    for name, condition in formulation.conditions.items():
+        condition.check(domain)
+        if condition.of is None and len(problem.fields) > 1:
+            raise ValueError(
+                f"The condition `{name}` must say which field it is of, one of "
+                f"{', '.join(problem.fields)}: write `of=...`."
+            )
+        if condition.of is not None and condition.of not in problem.fields:
+            raise ValueError(
+                f"The condition `{name}` is of `{condition.of}`, but the fields are "
+                f"{', '.join(problem.fields)}."
+            )
+    for coordinate in formulation.periods:
+        if coordinate not in domain.coordinates:
+            raise ValueError(
+                f"`Periodic({coordinate!r})`: the coordinates of the domain are "
+                f"{', '.join(domain.coordinates)}."
+            )
+    if formulation.ansatz is not None:
+        number = jax.ShapeDtypeStruct((), jnp.zeros(()).dtype)
+        fn = _listed(formulation.ansatz.fn, problem.fields)
+        jax.eval_shape(fn, *[number] * len([*domain.coordinates, *problem.fields]))
+
+
+def _check_once(given: Sequence[Any]) -> None:
+    """An ansatz, or the period of a coordinate, is given once."""
+    if sum(isinstance(condition, Ansatz) for condition in given) > 1:
+        raise ValueError("`conditions` holds more than one `Ansatz`: join them in one.")
+    periods = [condition.on for condition in given if isinstance(condition, Periodic)]
+    for coordinate in periods:
+        if periods.count(coordinate) > 1:
+            raise ValueError(f"`conditions` holds `Periodic({coordinate!r})` twice.")
+
+
+def _check_outputs(outputs: Jet, names: tuple[str, ...]) -> None:
+    """The network gives one number for each field."""
+    shape = value_of(outputs).shape
+    if shape != (len(names),):
+        raise ValueError(
+            f"The network must return one number for each of {', '.join(names)}, shape "
+            f"({len(names)},), got shape {shape}."
+        )
+
+
+def _named(conditions: list[AbstractCondition]) -> dict[str, AbstractCondition]:
+    """Conditions by name; a name met again gets a number."""
+    found: dict[str, AbstractCondition] = {}
+    for condition in conditions:
+        label = condition.soft.name or condition.label()
+        name, count = label, 1
+        while name in found or name == EQUATIONS:
+            count += 1
+            name = f"{label} {count}"
+        found[name] = condition
+    return found
+
+
+def _listed(fn: Callable[..., Any], names: tuple[str, ...]) -> Callable[..., list[Any]]:
+    """The ansatz as a function that returns a list with one value for each field."""
+
+    def listed(*arguments):
+        try:
+            found = fn(*arguments)
+        except TypeError as error:
+            if "positional argument" not in str(error):
+                raise
+            raise ValueError(
+                f"`Ansatz` is called with {len(arguments)} arguments, the coordinates "
+                f"and an output of the network for each field: {error}."
+            ) from error
+        found = list(found) if isinstance(found, tuple | list) else [found]
+        shapes = [jnp.shape(value) for value in found]
+        if len(found) != len(names) or any(shapes):
+            raise ValueError(
+                f"`Ansatz` must return one number for each of {', '.join(names)}, got "
+                f"shapes {shapes}."
+            )
+        return [jnp.asarray(value).astype(arguments[0].dtype) for value in found]
+
+    return listed

@@ -1,0 +1,78 @@
+"""A solution known by other means, on a grid, with its own error."""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import numpy as np
+
+from ..domains import AbstractDomain
+
+
+class Reference(eqx.Module):
+    """Values on the grid that `axes` span, for each field, and their relative error.
+
+    `values` is an array for one field, or a dictionary of arrays by field.
+    """
+
+    axes: dict[str, Any]
+    values: Any
+    error: float | int = 0.0
+
+    @staticmethod
+    def from_function(
+        domain: AbstractDomain,
+        fn: Callable[..., Any],
+        shape: tuple[int, ...] | None = None,
+        error: float | int = 0.0,
+    ) -> "Reference":
+        """A function of the coordinates as arrays, on a grid with both ends."""
+        names = domain.coordinates
+        if shape is None:
+            shape = tuple([round(100_000 ** (1 / len(names)))] * len(names))
+        if len(shape) != len(names):
+            raise ValueError(
+                f"`shape` must be a count for each of {', '.join(names)}, got {shape}."
+            )
+        counts = dict(zip(names, shape, strict=True))
+        lines = [np.linspace(*domain.bounds(name), counts[name]) for name in names]
+        values = fn(*np.meshgrid(*lines, indexing="ij"))
+        return Reference(dict(zip(names, lines, strict=True)), values, error)
+
+    def points(self) -> np.ndarray:
+        """The grid as rows of coordinates."""
+        grid = np.meshgrid(*self.axes.values(), indexing="ij")
+        return np.stack([np.ravel(g) for g in grid], axis=1)
+
+    def check(self, domain: AbstractDomain, fields: tuple[str, ...]) -> "Reference":
+        """The same, with values by field, or an error that says what does not fit."""
+        if tuple(self.axes) != domain.coordinates:
+            raise ValueError(
+                f"The axes of the reference are {', '.join(self.axes)}, the "
+                f"coordinates of the domain {', '.join(domain.coordinates)}."
+            )
+        values = self.values if isinstance(self.values, dict) else None
+        if values is None:
+            values = {fields[0]: self.values} if len(fields) == 1 else {}
+        if set(values) != set(fields):
+            raise ValueError(
+                f"The reference has values of {sorted(values)}, the fields of the "
+                f"problem are {sorted(fields)}: give a dictionary with one array each."
+            )
+        shape = tuple(np.size(axis) for axis in self.axes.values())
+        axes = {name: np.asarray(axis, float) for name, axis in self.axes.items()}
+        arrays = {name: np.asarray(values[name], float) for name in fields}
+        for name, array in arrays.items():
+            if array.shape != shape:
+                raise ValueError(
+                    f"The reference of `{name}` has shape {array.shape}, its axes make "
+                    f"{shape}."
+                )
+            if not np.all(np.isfinite(array)):
+                raise ValueError(f"The reference of `{name}` is not finite everywhere.")
+        found = Reference(axes, arrays, self.error)
+        if not np.all(domain.contains(found.points())):
+            raise ValueError(
+                "The grid of the reference is not finite or reaches outside the domain."
+            )
+        return found

@@ -1,0 +1,135 @@
+"""Solution, error and drawn points side by side."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+
+_MOST_POINTS = 5000
+_DECADES = 4  # of the error, below its largest value
+
+
+def plot_solution(fields: dict[str, np.ndarray]) -> Figure:
+    """A row for each field: the solution, its error if there is a reference, and the
+    points drawn last.
+
+    `fields` holds what a run writes to `fields.npz`. Of two coordinates the first runs
+    to the right; of more, the last two are shown where the others are halfway.
+    """
+    names = [str(name) for name in fields["fields"]]
+    has_reference = all(f"reference {name}" in fields for name in names)
+    kinds = ["solution", *["error"] * has_reference]
+    kinds += ["points"] * ("drawn points" in fields)
+    size = (4.4 * len(kinds), 3.6 * len(names))
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.subplots(len(names), len(kinds), squeeze=False)
+    axes = _shown_axes(fields)
+    draw = _draw_line if len(axes) == 1 else _draw_map
+    for row, name in enumerate(names):
+        for panel, kind in zip(grid[row], kinds, strict=True):
+            if kind != "points":
+                draw(panel, fields, name, axes, kind)
+            elif row == 0:
+                _draw_points(panel, fields, axes)
+            else:
+                panel.remove()  # the points are the same for every field
+    return figure
+
+
+def _shown_axes(fields: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The coordinates that are drawn along."""
+    names = [str(name) for name in fields["coordinates"]]
+    return {name: fields[name] for name in names[-2:]}
+
+
+def _slice(fields: dict[str, np.ndarray], key: str) -> np.ndarray:
+    """The values along the last two coordinates, halfway through the others."""
+    values = fields[key]
+    while values.ndim > 2:
+        values = values[values.shape[0] // 2]
+    return values
+
+
+def _place(fields: dict[str, np.ndarray]) -> str:
+    """Where the slice is."""
+    cut = [str(name) for name in fields["coordinates"]][:-2]
+    halfway = [f"{name} = {fields[name][fields[name].size // 2]:.3g}" for name in cut]
+    return f" at {', '.join(halfway)}" if halfway else ""
+
+
+def _error(fields: dict[str, np.ndarray], name: str) -> tuple[np.ndarray, LogNorm]:
+    """The size of the error and a scale for it; zero has no logarithm."""
+    true = _slice(fields, f"reference {name}")
+    size = np.abs(_slice(fields, name) - true)
+    finite = size[np.isfinite(size)]
+    rounding = np.finfo(float).eps * (np.max(np.abs(true)) or 1.0)
+    largest = float(np.max(finite, initial=rounding))
+    smallest = largest / 10.0**_DECADES
+    return np.maximum(size, smallest), LogNorm(smallest, largest)
+
+
+def _draw_map(
+    panel: Axes,
+    fields: dict[str, np.ndarray],
+    name: str,
+    axes: dict[str, np.ndarray],
+    kind: str,
+) -> None:
+    values, norm = _slice(fields, name), None
+    title = name + _place(fields)
+    if kind == "error":
+        values, norm = _error(fields, name)
+        title = f"error of {title}"
+    (across, first), (up, second) = axes.items()
+    options: dict[str, Any] = {"norm": norm, "cmap": "viridis", "rasterized": True}
+    mesh = panel.pcolormesh(first, second, values.T, shading="nearest", **options)
+    figure = panel.get_figure()
+    if figure is not None:
+        figure.colorbar(mesh, ax=panel)
+    panel.set(title=title, xlabel=across, ylabel=up)
+
+
+def _draw_line(
+    panel: Axes,
+    fields: dict[str, np.ndarray],
+    name: str,
+    axes: dict[str, np.ndarray],
+    kind: str,
+) -> None:
+    ((across, first),) = axes.items()
+    if kind == "error":
+        values, norm = _error(fields, name)
+        panel.semilogy(first, values, color="black")
+        panel.set(title=f"error of {name}", xlabel=across, ylabel=f"|error of {name}|")
+        panel.set_ylim(norm.vmin, 2 * (norm.vmax or 1.0))
+        return
+    panel.plot(first, fields[name], color="black", label="solution")
+    if f"reference {name}" in fields:
+        true = fields[f"reference {name}"]
+        panel.plot(first, true, linestyle="--", color="0.6", label="reference")
+        panel.legend()
+    panel.set(title=name, xlabel=across, ylabel=name)
+
+
+def _draw_points(
+    panel: Axes, fields: dict[str, np.ndarray], axes: dict[str, np.ndarray]
+) -> None:
+    points = fields["drawn points"]
+    shown = points[:_MOST_POINTS, -2:]
+    title = f"{len(points):,} drawn points"
+    if len(axes) == 1:
+        panel.hist(points[:, 0], bins=50, color="0.4")
+        panel.set(title=title, xlabel=next(iter(axes)), ylabel="points")
+        return
+    if len(shown) < len(points):
+        title = f"{len(shown):,} of {title}"
+    panel.scatter(shown[:, 0], shown[:, 1], s=2, color="black", linewidths=0)
+    across, up = axes
+    panel.set(title=title, xlabel=across, ylabel=up)
+    panel.set(xlim=_ends(axes[across]), ylim=_ends(axes[up]))
+
+
+def _ends(axis: np.ndarray) -> tuple[float, float]:
+    return float(axis[0]), float(axis[-1])

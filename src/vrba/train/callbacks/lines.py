@@ -1,0 +1,35 @@
+"""Plain lines, for logs and notebooks."""
+
+import io
+import sys
+from typing import Any
+
+from ...core import AbstractCallback, Plan, span
+
+
+class Lines(AbstractCallback):
+    """One line for each check, on standard error unless a stream is given."""
+
+    def __init__(self, stream: io.TextIOBase | None = None):
+        self._stream = stream
+
+    def begin(self, plan: Plan) -> None:
+        """What is about to be done."""
+        self._write(plan.text())
+
+    def check(self, entry: dict[str, Any], seconds_left: float) -> None:
+        """Where the run stands."""
+        error = entry.get("error")
+        known = "" if error is None else f"  error {error:.2e}"
+        self._write(
+            f"step {entry['step']:6d}  loss {entry['loss']:.2e}  residual "
+            f"{entry['residual_l2']:.2e} (max {entry['residual_max']:.1e}){known}  "
+            f"{span(entry['seconds'])}, {span(seconds_left)} left"
+        )
+
+    def end(self, sentence: str) -> None:
+        """The result."""
+        self._write(sentence)
+
+    def _write(self, text: str) -> None:
+        (self._stream or sys.stderr).write(text + "\n")

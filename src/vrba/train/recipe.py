@@ -1,0 +1,106 @@
+"""Everything that decides how a problem is trained."""
+
+import equinox as eqx
+
+from ..adapt import AbstractPolicy, Unbiased, presets
+from ..core import check_count
+from ..models import MLP, AbstractArchitecture
+from ..optim import AbstractOptimizer, LevenbergMarquardt
+from ..problems import Formulation
+from .balance import AbstractBalance, FixedBalance, GradientNorms
+
+
+class Recipe(eqx.Module):
+    """Settings of a run.
+
+    `num_points` of a pool of `pool_size` are drawn by the `policy` every `redraw_every`
+    steps. The policy sees the residual of the whole pool then, or with
+    `scans_pool=False` of the points last trained on. Conditions have
+    `num_condition_points` each. Every `check_every` steps the residual is measured on
+    `num_held_out` points that are never trained on; the iterate where it was lowest is
+    the one selected.
+    """
+
+    model: AbstractArchitecture = MLP()
+    optimizer: AbstractOptimizer = eqx.field(default_factory=LevenbergMarquardt)
+    policy: AbstractPolicy = presets.vrba_sampling(correction=Unbiased())
+    balance: AbstractBalance = FixedBalance()
+    num_points: int = 8192
+    pool_size: int = 65536
+    num_condition_points: int = 256
+    redraw_every: int = 15
+    scans_pool: bool = True
+    check_every: int = 15
+    num_held_out: int = 16384
+    max_steps: int = 300
+    dtype: str = "float64"
+    block_size: int | None = None
+
+    def __check_init__(self):
+        """Settings in range."""
+        check_count(
+            num_points=self.num_points,
+            pool_size=self.pool_size,
+            num_condition_points=self.num_condition_points,
+            redraw_every=self.redraw_every,
+            check_every=self.check_every,
+            num_held_out=self.num_held_out,
+            max_steps=self.max_steps,
+        )
+        if self.num_points > self.pool_size:
+            raise ValueError(
+                f"`num_points` is {self.num_points}, more than the pool of "
+                f"{self.pool_size}: make `pool_size` larger."
+            )
+        if self.dtype not in ("float32", "float64"):
+            raise ValueError(
+                f"`dtype` must be 'float32' or 'float64', got {self.dtype!r}."
+            )
+
+
+def default_recipe(
+    formulation: Formulation,
+    minutes: float | int | None = None,
+    optimizer: AbstractOptimizer | None = None,
+) -> Recipe:
+    """A recipe chosen by the problem: its dimension, order, fields, and the time given.
+
+    Levenberg-Marquardt on points drawn in proportion to the residual, corrected for
+    it. Networks grow with the time, the number of fields and the order. An `optimizer`
+    that sees a loss and no residuals makes small steps, and many of them: it gets the
+    settings of Toscano et al. (2025), points drawn by the quadratic potential and
+    terms balanced by their gradients.
+    """
+    if optimizer is not None and not optimizer.needs_residuals:
+        return Recipe(
+            model=MLP(width=30, depth=3),
+            optimizer=optimizer,
+            policy=presets.vrba_sampling(),
+            balance=GradientNorms(),
+            num_points=20_000,
+            pool_size=200_000,
+            redraw_every=100,
+            check_every=100,
+            max_steps=1_000_000 if minutes is not None else 30_000,
+        )
+    order = max(
+        sum(index) for term in formulation.terms().values() for index in term.indices
+    )
+    num_fields = len(formulation.problem.fields)
+    width = 20 + 2 * (order > 2) + 4 * (num_fields > 1)
+    is_long = minutes is not None and minutes > 5
+    is_short = minutes is not None and minutes < 1.5
+    width += 4 * is_long - 6 * is_short
+    dim = len(formulation.domain.coordinates)
+    num_points = 10240 if is_long or dim > 2 else 8192
+    pool_size = 131072 if is_long or dim > 2 else 65536
+    if is_short:  # many cheap steps: one costs points times parameters squared
+        num_points, pool_size = 2048, 16384
+    return Recipe(
+        model=MLP(width=width, depth=4),
+        optimizer=LevenbergMarquardt() if optimizer is None else optimizer,
+        num_points=num_points,
+        pool_size=pool_size,
+        redraw_every=15,
+        max_steps=100_000 if minutes is not None else 300,
+    )

@@ -1,0 +1,144 @@
+"""A run on disk: what was asked for, what was logged, where it stands."""
+
+import hashlib
+import inspect
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..core import (
+    BrokenFileError,
+    append_line,
+    describe,
+    load_header,
+    load_tree,
+    read_lines,
+    save_tree,
+    write_atomically,
+)
+from ..problems import AbstractProblem
+from .trainer import Trainer, TrainState
+
+FORMAT = 1
+
+
+class RunFolder:
+    """`recipe.json`, `metrics.jsonl`, `checkpoint/` and `fields.npz`, each written
+    whole or not at all."""
+
+    def __init__(self, path: str | os.PathLike[str]):
+        self.path = Path(path)
+
+    @property
+    def recipe_file(self) -> Path:
+        """What was asked for."""
+        return self.path / "recipe.json"
+
+    @property
+    def metrics_file(self) -> Path:
+        """What was logged."""
+        return self.path / "metrics.jsonl"
+
+    @property
+    def fields_file(self) -> Path:
+        """The solution on a grid."""
+        return self.path / "fields.npz"
+
+    def checkpoint(self, name: str) -> Path:
+        """A file of the folder `checkpoint`."""
+        return self.path / "checkpoint" / f"{name}.npz"
+
+    def begin(self, about: dict[str, Any]) -> None:
+        """A new run; a folder that holds another one is refused."""
+        if self.recipe_file.exists():
+            raise ValueError(
+                f"`{self.path}` already holds a run: resume it, or choose another "
+                "folder."
+            )
+        content = json.dumps({"format": FORMAT} | about, indent=2) + "\n"
+        write_atomically(self.recipe_file, content.encode())
+
+    def about(self) -> dict[str, Any]:
+        """What `begin` wrote."""
+        if not self.recipe_file.exists():
+            raise ValueError(f"`{self.path}` is no run folder: it has no recipe.json.")
+        try:
+            return json.loads(self.recipe_file.read_text(encoding="utf-8"))
+        except json.JSONDecodeError as error:
+            raise BrokenFileError(
+                f"`{self.recipe_file}` is damaged: {error}."
+            ) from error
+
+    def log(self, entry: dict[str, Any]) -> None:
+        """Adds a line to the log."""
+        append_line(self.metrics_file, entry)
+
+    def record(self) -> list[dict[str, Any]]:
+        """The log."""
+        return read_lines(self.metrics_file)
+
+    def rewind(self, num_steps: int) -> list[dict[str, Any]]:
+        """Drops what was logged after a step, and returns the rest."""
+        kept = [entry for entry in self.record() if entry["step"] <= num_steps]
+        lines = "".join(json.dumps(entry) + "\n" for entry in kept)
+        write_atomically(self.metrics_file, lines.encode())
+        return kept
+
+    def save(self, trainer: Trainer, state: TrainState, header: dict[str, Any]) -> None:
+        """The state of training; the checkpoint before it is kept as well."""
+        latest, previous = self.checkpoint("latest"), self.checkpoint("previous")
+        coming = self.checkpoint("coming")
+        about = header | {"stage": trainer.stage(state)}
+        save_tree(coming, state, about)
+        self.save_best(state, about)
+        if latest.exists():
+            os.replace(latest, previous)
+        os.replace(coming, latest)
+
+    def save_best(self, state: TrainState, header: dict[str, Any]) -> None:
+        """The selected and the last iterate, without what training needs."""
+        both = (state.best_params, state.params)
+        save_tree(self.checkpoint("best"), both, header)
+
+    def load(self, trainer: Trainer) -> tuple[TrainState, dict[str, Any]]:
+        """The latest checkpoint that is whole; the beginning if none was written."""
+        problems = []
+        names = [n for n in ("latest", "previous") if self.checkpoint(n).exists()]
+        if not names:
+            return trainer.init(), {"seconds": 0.0}
+        for name in names:
+            path = self.checkpoint(name)
+            try:
+                stage = load_header(path)["stage"]
+                return load_tree(path, trainer.like(stage))
+            except BrokenFileError as error:
+                problems.append(str(error))
+        raise ValueError(
+            f"No checkpoint of `{self.path}` can be read: " + " ".join(problems)
+        )
+
+    def save_fields(self, arrays: dict[str, np.ndarray]) -> None:
+        """Arrays for figures."""
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, allow_pickle=False, **arrays)
+        write_atomically(self.fields_file, buffer.getvalue())
+
+
+def describe_problem(problem: AbstractProblem) -> dict[str, Any]:
+    """The class, its settings, and a fingerprint of the code that defines it."""
+    kind = type(problem)
+    try:
+        source = inspect.getsource(kind)
+    except (OSError, TypeError):
+        source = ""
+    is_shipped = kind.__module__.startswith("vrba.problems")
+    return {
+        "name": kind.__name__,
+        "is_shipped": is_shipped,
+        "fingerprint": hashlib.sha256(source.encode()).hexdigest(),
+        "settings": describe(problem),
+    }

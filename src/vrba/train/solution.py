@@ -1,0 +1,277 @@
+"""A solved problem: a function, what is known of its accuracy, and its files."""
+
+import html
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+from scipy.io import netcdf_file
+
+from .. import problems
+from ..core import load_tree, precision, rebuild, save_tree
+from ..problems import AbstractProblem, Formulation, Reference
+from .about import known_classes
+from .recipe import Recipe
+from .run_folder import RunFolder, describe_problem
+from .trainer import Trainer
+
+Numbers = Float[np.ndarray, "..."] | float | int
+
+
+class Solution(eqx.Module):
+    """The selected iterate of a run: `solution(t, x)`.
+
+    `params` is the iterate with the lowest residual on held-out points, `last_params`
+    the last one; `record` is what was logged.
+    """
+
+    trainer: Trainer
+    params: Any
+    last_params: Any
+    record: list[dict[str, Any]]
+    result: dict[str, Any]
+    run: Path | None = None
+
+    @property
+    def problem(self) -> AbstractProblem:
+        """The problem that was solved."""
+        return self.trainer.formulation.problem
+
+    def __call__(self, *coordinates: Numbers) -> Any:
+        """The field at the given coordinates, or a dictionary of several fields."""
+        found = self._at(self.params, coordinates)
+        return next(iter(found.values())) if len(found) == 1 else found
+
+    def residual(self, *coordinates: Numbers) -> dict[str, np.ndarray]:
+        """The residual of each equation at the given coordinates."""
+        points, shape = self._points(coordinates)
+        name = problems.EQUATIONS
+        with precision(self.trainer.recipe.dtype):
+            rows = self._array(points), self._array(np.zeros(len(points)))
+            found = np.asarray(self.trainer.residual(self.params, name, rows))
+        labels = self.trainer.terms[name].residual.labels
+        return {label: found[:, k].reshape(shape) for k, label in enumerate(labels)}
+
+    def grid(self, *num_points: int) -> dict[str, np.ndarray]:
+        """Axes by coordinate, and the fields on the grid that they span."""
+        domain = self.trainer.formulation.domain
+        names = domain.coordinates
+        counts = num_points or (round(40_000 ** (1 / len(names))),) * len(names)
+        if len(counts) != len(names):
+            raise ValueError(
+                f"`grid` needs a number of points for each of {', '.join(names)}, got "
+                f"{counts}."
+            )
+        ends = [domain.bounds(name) for name in names]
+        axes = [np.linspace(*pair, n) for pair, n in zip(ends, counts, strict=True)]
+        found = self._at(self.params, np.meshgrid(*axes, indexing="ij"))
+        return dict(zip(names, axes, strict=True)) | found
+
+    def export(self, path: str | os.PathLike[str], *num_points: int) -> Path:
+        """The fields on a grid as `.npz` or NetCDF (`.nc`)."""
+        path, arrays = Path(path), self.grid(*num_points)
+        if path.suffix == ".npz":
+            np.savez_compressed(path, allow_pickle=False, **arrays)
+        elif path.suffix == ".nc":
+            _write_netcdf(path, arrays, self.trainer.formulation.domain.coordinates)
+        else:
+            raise ValueError(f"`path` must end in .npz or .nc, got `{path}`.")
+        return path
+
+    def errors(self, reference: Reference | None = None) -> dict[str, float] | None:
+        """Relative L2 errors of the last and of the selected iterate, if a reference is
+        given or the problem has one; with the reference's own error."""
+        reference = reference or reference_of(self.trainer.formulation)
+        if reference is None:
+            return None
+        return {
+            "last": self.error_of(self.last_params, reference),
+            "selected": self.error_of(self.params, reference),
+            "of_reference": float(reference.error),
+        }
+
+    def error_of(self, params: Any, reference: Reference) -> float:
+        """The relative L2 error of an iterate over all fields."""
+        return relative_error(self.trainer, params, reference)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Writes a folder that `Solution.load` reads."""
+        folder = RunFolder(path)
+        folder.begin(self.result["about"])
+        for entry in self.record:
+            folder.log(entry)
+        both = (self.params, self.last_params)
+        header = {k: v for k, v in self.result.items() if k != "about"}
+        save_tree(folder.checkpoint("best"), both, header)
+        return folder.path
+
+    @staticmethod
+    def load(
+        path: str | os.PathLike[str], problem: AbstractProblem | None = None
+    ) -> "Solution":
+        """Reads a run folder. No code in it is run: a problem that does not come with
+        the package must be given."""
+        folder = RunFolder(path)
+        about = folder.about()
+        trainer = trainer_from(about, problem, path)
+        with precision(trainer.recipe.dtype):
+            params = trainer.build()
+            (best, last), header = load_tree(
+                folder.checkpoint("best"), (params, params)
+            )
+        result = header | {"about": about}
+        return Solution(trainer, best, last, folder.record(), result, folder.path)
+
+    def sentence(self) -> str:
+        """The result in one sentence."""
+        result = self.result
+        name = type(self.problem).__name__
+        text = (
+            f"{name}: residual {result['residual_l2']:.2e} (root mean square on "
+            f"held-out points, largest {result['residual_max']:.1e}) after "
+            f"{result['step']} steps and {result['seconds']:.0f} s"
+        )
+        errors = result.get("errors")
+        if not errors:
+            return text + "; there is no reference to compare with."
+        own = errors["of_reference"]
+        shown = [max(errors[which], 3 * own) for which in ("selected", "last")]
+        signs = ["<" if errors[w] < 3 * own else "" for w in ("selected", "last")]
+        return text + (
+            f"; relative L2 error {signs[0]}{shown[0]:.2e} (selected by residual), "
+            f"{signs[1]}{shown[1]:.2e} (last)."
+        )
+
+    def _repr_html_(self) -> str:
+        lines = [("Solution", self.sentence()), ("Recipe", repr(self.trainer.recipe))]
+        rows = "".join(
+            f"<tr><th>{name}</th><td>{html.escape(text)}</td></tr>"
+            for name, text in lines
+        )
+        return f"<table>{rows}</table>"
+
+    def __repr__(self) -> str:
+        return f"Solution({self.sentence()})"
+
+    def _at(self, params: Any, coordinates: Any) -> dict[str, np.ndarray]:
+        points, shape = self._points(coordinates)
+        with precision(self.trainer.recipe.dtype):
+            found = self.trainer.fields(params, self._array(points))
+            return {n: np.asarray(value).reshape(shape) for n, value in found.items()}
+
+    def _array(self, values: np.ndarray) -> Any:
+        return jnp.asarray(values, self.trainer.recipe.dtype)
+
+    def _points(self, coordinates: Any) -> tuple[np.ndarray, tuple[int, ...]]:
+        names = self.trainer.formulation.domain.coordinates
+        if len(coordinates) != len(names):
+            raise ValueError(
+                f"The solution takes {len(names)} coordinates, {', '.join(names)}, got "
+                f"{len(coordinates)}."
+            )
+        arrays = np.broadcast_arrays(*(np.asarray(c, float) for c in coordinates))
+        return np.stack([np.ravel(a) for a in arrays], axis=1), arrays[0].shape
+
+
+def relative_error(trainer: Trainer, params: Any, reference: Reference) -> float:
+    """`|u - reference| / |reference|` on the reference's grid, over all fields."""
+    with precision(trainer.recipe.dtype):
+        points = jnp.asarray(reference.points(), trainer.recipe.dtype)
+        found = trainer.fields(params, points)
+    names = trainer.formulation.problem.fields
+    true = np.concatenate([np.ravel(reference.values[name]) for name in names])
+    ours = np.concatenate([np.asarray(found[name], float) for name in names])
+    return float(np.linalg.norm(ours - true) / np.linalg.norm(true))
+
+
+def reference_of(formulation: Formulation) -> Reference | None:
+    """The problem's reference, checked, if it brings one."""
+    problem = formulation.problem
+    if problem.reference is None:
+        return None
+    found = problem.reference()
+    if callable(found):
+        found = Reference.from_function(formulation.domain, found)
+    if not isinstance(found, Reference):
+        raise ValueError(
+            f"`{type(problem).__name__}.reference` must return a `Reference` or a "
+            f"function of the coordinates, got {type(found).__name__}."
+        )
+    return found.check(formulation.domain, problem.fields)
+
+
+def disagreement(solutions: list[Solution]) -> float:
+    """The largest relative L2 distance between solutions of one problem from several
+    seeds: an indicator of accuracy that needs no reference."""
+    values = []
+    for solution in solutions:
+        grid = solution.grid()
+        fields = solution.problem.fields
+        values.append(np.concatenate([np.ravel(grid[name]) for name in fields]))
+    centre = np.mean(values, axis=0)
+    return max(float(np.linalg.norm(v - centre)) for v in values) / float(
+        np.linalg.norm(centre)
+    )
+
+
+def trainer_from(
+    about: dict[str, Any],
+    problem: AbstractProblem | None,
+    path: Any,
+    recipe: Recipe | None = None,
+    *,
+    allows_change: bool = False,
+) -> Trainer:
+    """The trainer that a run folder describes."""
+    described = about["problem"]
+    if problem is None:
+        shipped = {c.__name__: c for c in _shipped()}
+        if not described["is_shipped"] or described["name"] not in shipped:
+            raise ValueError(
+                f"`{path}` is a run of `{described['name']}`, which does not come with "
+                "vrba: give the problem, for example `Solution.load(path, "
+                "problem=MyProblem())`."
+            )
+        problem = rebuild(described["settings"], known_classes())
+    found = describe_problem(problem)
+    if not allows_change and found != described:
+        what = "settings" if found["name"] == described["name"] else "class"
+        if found["settings"] == described["settings"]:
+            what = "source"
+        raise ValueError(
+            f"`{path}` was made with another {what} of `{described['name']}`: "
+            f"{json.dumps(described['settings'])} there, "
+            f"{json.dumps(found['settings'])} here. Give the same problem, or allow "
+            "the change."
+        )
+    recipe = recipe or rebuild(about["recipe"], known_classes())
+    recipe = eqx.tree_at(
+        lambda r: r.block_size,
+        recipe,
+        about["block_size"],
+        is_leaf=lambda x: x is None,
+    )
+    with precision(recipe.dtype):
+        return Trainer(Formulation(problem), recipe, about["seed"])
+
+
+def _shipped() -> list[type]:
+    values = [getattr(problems, name) for name in dir(problems)]
+    return [v for v in values if isinstance(v, type) and issubclass(v, AbstractProblem)]
+
+
+def _write_netcdf(
+    path: Path, arrays: dict[str, np.ndarray], names: tuple[str, ...]
+) -> None:
+    with netcdf_file(path, "w") as file:
+        for name in names:
+            file.createDimension(name, arrays[name].size)
+        for name, array in arrays.items():
+            own = (name,) if name in names else names
+            variable = file.createVariable(name, "d", own)
+            variable[...] = array

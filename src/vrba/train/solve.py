@@ -1,0 +1,297 @@
+"""`solve`: from a problem to a solution."""
+
+import math
+import os
+import time
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..core import Status, describe, precision
+from ..optim import Sequence
+from ..problems import EQUATIONS, AbstractProblem, Formulation, Reference
+from .about import program
+from .callbacks import AbstractCallback, Lines, Plan
+from .loop import run_loop, watch_signals
+from .recipe import Recipe, default_recipe
+from .run_folder import RunFolder, describe_problem
+from .solution import Solution, reference_of, relative_error, trainer_from
+from .trainer import Check, Trainer, TrainState
+
+
+def solve(
+    problem: AbstractProblem | None = None,
+    recipe: Recipe | None = None,
+    seed: int = 0,
+    minutes: float | int | None = None,
+    run: str | os.PathLike[str] | None = None,
+    *,
+    start: Solution | None = None,
+    resume: bool = False,
+    allows_change: bool = False,
+    callback: AbstractCallback | None = None,
+    save_every: float = 60.0,
+) -> Solution:
+    """Solves a problem, within `minutes` or the recipe's steps.
+
+    `recipe` is chosen from the problem unless given. With a folder `run` everything is
+    saved there every `save_every` seconds; `resume=True` goes on with such a run as if
+    it had never stopped (a shipped problem and its recipe are read from the folder).
+    `start` begins from the parameters of another solution. Ctrl-C stops after the
+    current step and returns what there is.
+    """
+    if minutes is not None and not minutes > 0:
+        raise ValueError(f"`minutes` must be positive, got {minutes}.")
+    callback = Lines() if callback is None else callback
+    folder = None if run is None else RunFolder(run)
+    if resume:
+        trainer, about = _reopened(folder, problem, recipe, allows_change)
+        minutes = about["minutes"] if minutes is None else minutes
+    else:
+        trainer = _made(problem, recipe, seed, minutes)
+        about = None
+    with precision(trainer.recipe.dtype):
+        about = about or _about(trainer, minutes)
+        run_ = _Run(trainer, about, folder, callback, save_every, minutes)
+        return run_.go(start, resume)
+
+
+class _Run:
+    """One call of `solve`."""
+
+    def __init__(self, trainer, about, folder, callback, save_every, minutes):
+        self.trainer: Trainer = trainer
+        self.about: dict[str, Any] = about
+        self.folder: RunFolder | None = folder
+        self.callback: AbstractCallback = callback
+        self.save_every = save_every
+        self.limit = math.inf if minutes is None else 60 * minutes
+        self.record: list[dict[str, Any]] = []
+        self.pace = math.nan
+
+    def go(self, start: Solution | None, resume: bool) -> Solution:
+        """Trains; the time counts compilation, but not the reference."""
+        trainer, folder = self.trainer, self.folder
+        self.reference = reference_of(trainer.formulation)
+        begun, seconds = time.monotonic(), 0.0
+        if resume and folder is not None:
+            state, header = folder.load(trainer)
+            seconds = header["seconds"]
+            self.record = folder.rewind(int(state.num_steps))
+        else:
+            state = trainer.init(None if start is None else start.params)
+        check_finite(trainer, state)
+        if folder is not None and not resume:
+            folder.begin(self.about)
+            self.save(state, 0.0)
+        self.pace = _pace(trainer, state)
+        self.callback.begin(self.plan(state))
+        with watch_signals() as flag:
+            state, status, seconds = run_loop(
+                trainer,
+                state,
+                max_steps=trainer.recipe.max_steps,
+                max_seconds=self.limit,
+                seconds=seconds + time.monotonic() - begun,
+                seconds_per_step=self.pace,
+                on_check=self.on_check,
+                save=self.save,
+                save_every=self.save_every,
+                flag=flag,
+            )
+        return self.finish(state, status, seconds)
+
+    def plan(self, state: TrainState) -> Plan:
+        """What is about to be done."""
+        trainer, recipe = self.trainer, self.trainer.recipe
+        left = recipe.max_steps - int(state.num_steps)
+        size = sum(np.asarray(leaf).nbytes for leaf in jax.tree.leaves(state))
+        return Plan(
+            type(trainer.formulation.problem).__name__,
+            trainer.num_params,
+            recipe.num_points,
+            recipe.pool_size,
+            trainer.block_size,
+            recipe.dtype,
+            _name_of(recipe.optimizer),
+            int(state.num_steps),
+            recipe.max_steps,
+            self.pace,
+            min(self.limit, self.pace * left),
+            3 * size,
+            None if self.folder is None else str(self.folder.path),
+        )
+
+    def on_check(
+        self, state: TrainState, check: Check, info: Any, seconds: float
+    ) -> None:
+        """Logs and tells."""
+        entry = self.entry(state, check, float(info.value), seconds)
+        self.record.append(entry)
+        if self.folder is not None:
+            self.folder.log(entry)
+        done = int(state.num_steps)
+        rate = seconds / max(done, 1)
+        left = min(self.limit - seconds, rate * (self.trainer.recipe.max_steps - done))
+        self.callback.check(entry, max(left, 0.0))
+
+    def entry(
+        self, state: TrainState, check: Check, loss: float, seconds: float
+    ) -> dict[str, Any]:
+        """A line of the log."""
+        trainer = self.trainer
+        policy = trainer.policies[EQUATIONS]
+        entry: dict[str, Any] = {
+            "step": int(state.num_steps),
+            "seconds": round(seconds, 3),
+            "stage": trainer.stage(state),
+            "loss": loss,
+            "residual_l2": float(jnp.sqrt(check.mean_squares[EQUATIONS])),
+            "residual_max": float(check.largest[EQUATIONS]),
+            "score": float(check.score),
+            "best_step": int(state.best_step),
+            "effective_size": float(policy.effective_size(state.policies[EQUATIONS])),
+        }
+        for name in trainer.formulation.conditions:
+            entry[f"residual_l2 {name}"] = float(jnp.sqrt(check.mean_squares[name]))
+            entry[f"weight {name}"] = float(state.balance.factors[name])
+        if self.reference is not None:
+            entry["error"] = relative_error(trainer, state.params, self.reference)
+        return entry
+
+    def save(self, state: TrainState, seconds: float) -> None:
+        """A checkpoint, if there is a folder."""
+        if self.folder is not None:
+            header = {"seconds": seconds, "step": int(state.num_steps)}
+            self.folder.save(self.trainer, state, header)
+
+    def finish(self, state: TrainState, status: Status, seconds: float) -> Solution:
+        """The solution, with its accuracy as far as it is known."""
+        trainer = self.trainer
+        saved = state
+        state, _ = trainer.check(state)
+        chosen = eqx.tree_at(lambda s: s.params, state, state.best_params)
+        _, check = trainer.check(chosen)
+        result: dict[str, Any] = {
+            "step": int(state.num_steps),
+            "seconds": round(seconds, 3),
+            "selected_step": int(state.best_step),
+            "status": str(Status[status]),
+            "residual_l2": float(jnp.sqrt(check.mean_squares[EQUATIONS])),
+            "residual_max": float(check.largest[EQUATIONS]),
+            "residuals": {
+                name: float(jnp.sqrt(square))
+                for name, square in check.mean_squares.items()
+            },
+        }
+        if self.reference is not None:
+            result["errors"] = {
+                "last": relative_error(trainer, state.params, self.reference),
+                "selected": relative_error(trainer, state.best_params, self.reference),
+                "of_reference": float(self.reference.error),
+            }
+        result["about"] = self.about
+        path = None if self.folder is None else self.folder.path
+        both = (state.best_params, state.params)
+        solution = Solution(trainer, *both, self.record, result, path)
+        if self.folder is not None:
+            header = {k: v for k, v in result.items() if k != "about"}
+            self.folder.save(trainer, saved, header)
+            self.folder.save_best(state, header)
+            self.folder.save_fields(_fields(solution, state, self.reference))
+        self.callback.end(solution.sentence())
+        return solution
+
+
+def check_finite(trainer: Trainer, state: TrainState) -> None:
+    """Refuses a problem whose residual is NaN or infinite somewhere from the start."""
+    names = trainer.formulation.domain.coordinates
+    for name, rows in trainer.pools.items():
+        residual = np.asarray(trainer.residual(state.params, name, rows))
+        if not np.all(np.isfinite(residual)):
+            row, column = np.argwhere(~np.isfinite(residual))[0]
+            label = trainer.terms[name].residual.labels[column]
+            point = np.asarray(rows[0][row])
+            place = ", ".join(
+                f"{n} = {v:.6g}" for n, v in zip(names, point, strict=True)
+            )
+            raise ValueError(
+                f"The residual of `{label}` is {residual[row, column]} at {place}, "
+                "before any training: look for a division by zero, a root or a "
+                "logarithm there."
+            )
+
+
+def _made(problem, recipe, seed, minutes) -> Trainer:
+    if problem is None:
+        raise ValueError("`problem` is missing: give one, or resume a run.")
+    formulation = Formulation(problem)
+    recipe = default_recipe(formulation, minutes) if recipe is None else recipe
+    with precision(recipe.dtype):
+        return Trainer(formulation, recipe, seed)
+
+
+def _reopened(folder, problem, recipe, allows_change) -> tuple[Trainer, dict[str, Any]]:
+    if folder is None:
+        raise ValueError("`resume=True` needs the folder of a run: give `run`.")
+    about = folder.about()
+    trainer = trainer_from(
+        about, problem, folder.path, recipe, allows_change=allows_change
+    )
+    return trainer, about
+
+
+def _about(trainer: Trainer, minutes: float | int | None) -> dict[str, Any]:
+    return {
+        "problem": describe_problem(trainer.formulation.problem),
+        "recipe": describe(trainer.recipe),
+        "seed": trainer.seed,
+        "minutes": minutes,
+        "block_size": trainer.block_size,
+        "num_params": trainer.num_params,
+        "program": program(),
+    }
+
+
+def _pace(trainer: Trainer, state: TrainState) -> float:
+    """Seconds a step, from steps that are thrown away; the first one compiles."""
+    redrawn = trainer.redraw(state)
+    redrawn, _ = trainer.advance(redrawn, 1)
+    trainer.check(redrawn)
+    start = time.monotonic()
+    end, _ = trainer.advance(redrawn, 1)
+    jax.block_until_ready(end.num_steps)
+    return time.monotonic() - start
+
+
+def _name_of(optimizer: Any) -> str:
+    if isinstance(optimizer, Sequence):
+        parts = [*(stage.optimizer for stage in optimizer.stages), optimizer.last]
+        return ", then ".join(_name_of(part) for part in parts)
+    return type(optimizer).__name__
+
+
+def _fields(
+    solution: Solution, state: TrainState, reference: Reference | None
+) -> dict[str, np.ndarray]:
+    """The solution on a grid, the reference there, and the points drawn last; which
+    arrays are coordinates and which are fields is said by name."""
+    trainer = solution.trainer
+    names = solution.problem.fields
+    if reference is None:
+        arrays = solution.grid()
+    else:
+        grid = np.meshgrid(*reference.axes.values(), indexing="ij")
+        found = solution(*grid)
+        values = found if isinstance(found, dict) else {names[0]: found}
+        arrays = dict(reference.axes) | values
+        arrays |= {f"reference {n}": reference.values[n] for n in names}
+    points = trainer.pools[EQUATIONS][0][state.ids[EQUATIONS]]
+    return arrays | {
+        "drawn points": np.asarray(points),
+        "coordinates": np.array(trainer.formulation.domain.coordinates),
+        "fields": np.array(names),
+    }

@@ -1,0 +1,355 @@
+"""What a run does between two looks at the clock: redraw, step, check."""
+
+import dataclasses
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from ..adapt import AbstractPolicy, presets
+from ..core import as_arrays, choose, flatten, flatten_gradient, float_dtype
+from ..fields import choose_block_size, closure, in_blocks
+from ..models import AbstractArchitecture, Embedding
+from ..optim import LeastSquares, PointTerm, Sequence, Steps, advance
+from ..problems import EQUATIONS, AbstractCondition, Formulation, Residual
+from .balance import BalanceState
+from .recipe import Recipe
+
+Rows = tuple[Float[Array, "points dim"], Float[Array, " points"]]
+
+
+class TrainState(eqx.Module):
+    """All that the next step needs."""
+
+    params: Any
+    optimizer: Any
+    policies: dict[str, Any]
+    ids: dict[str, Int[Array, " batch"]]
+    balance: BalanceState
+    num_steps: Int[Array, ""]
+    num_since_redraw: Int[Array, ""]
+    num_redraws: Int[Array, ""]
+    num_stuck: Int[Array, ""]
+    best_params: Any
+    best_score: Float[Array, ""]
+    best_step: Int[Array, ""]
+
+
+class Check(eqx.Module):
+    """Residuals on points that are never trained on."""
+
+    mean_squares: dict[str, Float[Array, ""]]
+    largest: dict[str, Float[Array, ""]]
+    score: Float[Array, ""]
+
+
+class TermFn(eqx.Module):
+    """The residual of one term as a function of the network and a row."""
+
+    residual: Residual
+    embedding: Embedding
+
+    def __call__(self, network: Any, row: Any) -> Float[Array, " eqs"]:
+        """The residuals at one point."""
+        return self.residual(self.embedding, network, row)
+
+
+class Trainer(eqx.Module):
+    """A problem, a recipe, and the points: everything that a run does not change."""
+
+    formulation: Formulation
+    recipe: Recipe
+    embedding: Embedding
+    terms: dict[str, TermFn]
+    pools: dict[str, Rows]
+    held_out: dict[str, Rows]
+    policies: dict[str, AbstractPolicy]
+    weights: dict[str, float]
+    block_size: int
+    root: np.ndarray  # the seed; an array, so that another seed compiles nothing
+
+    def __init__(self, formulation: Formulation, recipe: Recipe, seed: int):
+        dtype = float_dtype(recipe.dtype)
+        domain = formulation.domain
+        names = domain.coordinates
+        ends = [domain.bounds(name) for name in names]
+        modes = tuple(formulation.periods.get(name, 0) for name in names)
+        lower, upper = zip(*ends, strict=True)
+        self.formulation, self.recipe = formulation, recipe
+        self.root = np.asarray(seed, np.int32)
+        self.embedding = Embedding(lower, upper, modes)
+        residuals = formulation.terms()
+        self.terms = {n: TermFn(r, self.embedding) for n, r in residuals.items()}
+        self.policies, self.weights = {EQUATIONS: recipe.policy}, {EQUATIONS: 1.0}
+        for name, condition in formulation.conditions.items():
+            soft = condition.soft
+            self.policies[name] = soft.policy or presets.uniform()
+            self.weights[name] = soft.weight
+        sizes = {n: _sizes(recipe, formulation.conditions.get(n)) for n in residuals}
+        sample = lambda n, count, seed: tuple(
+            jnp.asarray(part, dtype) for part in residuals[n].sample(count, seed=seed)
+        )
+        seeds = np.random.SeedSequence(seed).generate_state(2 * len(residuals))
+        self.pools, self.held_out = {}, {}
+        for k, name in enumerate(residuals):
+            pool, fresh = sizes[name]
+            self.pools[name] = sample(name, pool, int(seeds[2 * k]))
+            self.held_out[name] = sample(name, fresh, int(seeds[2 * k + 1]))
+        self.block_size = recipe.block_size or self._fitting_block(residuals, dtype)
+
+    def _fitting_block(self, residuals: dict[str, Residual], dtype: Any) -> int:
+        num_channels = max(len(closure(r.indices)) for r in residuals.values())
+        width = getattr(self.recipe.model, "width", 32)
+        return choose_block_size(num_channels * width, dtype)
+
+    @property
+    def seed(self) -> int:
+        """What all random numbers of the run follow from."""
+        return int(self.root)
+
+    @property
+    def num_params(self) -> int:
+        """How many numbers are trained."""
+        return jax.eval_shape(lambda: flatten(self.build())[0]).size
+
+    def build(self) -> Any:
+        """The network before training."""
+        model, fields = self.recipe.model, self.formulation.problem.fields
+        if not isinstance(model, AbstractArchitecture):
+            return as_arrays(model)
+        return model.build(
+            self.embedding.num_outputs,
+            len(fields),
+            key=jax.random.key(self.seed),
+            dtype=float_dtype(self.recipe.dtype),
+        )
+
+    def init(self, params: Any = None) -> TrainState:
+        """The state before the first step, from given parameters or random ones."""
+        params = as_arrays(self.build() if params is None else params)
+        dtype = float_dtype(self.recipe.dtype)
+        count = lambda: jnp.zeros((), jnp.int32)
+        number = lambda value: jnp.asarray(value, dtype)
+        policies = {
+            name: policy.init(self.pools[name][0].shape[0], dtype=dtype)
+            for name, policy in self.policies.items()
+        }
+        balance = BalanceState(
+            {name: number(0.0) for name in self.terms},
+            {name: number(weight) for name, weight in self.weights.items()},
+        )
+        ids = {n: jnp.arange(self._batch(n), dtype=jnp.int32) for n in self.terms}
+        state = TrainState(
+            params,
+            None,
+            policies,
+            ids,
+            balance,
+            count(),
+            jnp.asarray(self.recipe.redraw_every, jnp.int32),
+            count(),
+            count(),
+            params,
+            number(jnp.inf),
+            count(),
+        )
+        return self._started(state, 0)
+
+    def like(self, stage: int) -> TrainState:
+        """A state of the structure that the optimizer's stage has, to read a file."""
+        return self._started(self.init(), stage)
+
+    def stage(self, state: TrainState) -> int:
+        """Which stage of a sequence is at work."""
+        is_sequence = isinstance(self.recipe.optimizer, Sequence)
+        return state.optimizer.stage if is_sequence else 0
+
+    def _started(self, state: TrainState, stage: int) -> TrainState:
+        optimizer, objective = self.recipe.optimizer, self.objective(state)
+        if isinstance(optimizer, Sequence):
+            inner = optimizer.init_stage(stage, objective, state.params)
+        else:
+            inner = optimizer.init(objective, state.params)
+        return _replaced(state, optimizer=inner)
+
+    def _batch(self, name: str) -> int:
+        num_rows = self.pools[name][0].shape[0]
+        if name == EQUATIONS:
+            return self.recipe.num_points
+        condition = self.formulation.conditions[name]
+        return min(
+            condition.soft.num_points or self.recipe.num_condition_points, num_rows
+        )
+
+    def objective(self, state: TrainState) -> LeastSquares:
+        """The loss on the points drawn last, with the weights of their policies."""
+        terms = _make_terms(self, state)
+        return LeastSquares(*terms.values())
+
+    def is_due(self, state: TrainState) -> bool:
+        """Whether points must be redrawn before the next step."""
+        return int(state.num_since_redraw) >= self.recipe.redraw_every
+
+    def redraw(self, state: TrainState) -> TrainState:
+        """Policies see residuals, points are drawn, terms balanced."""
+        optimizer, inner = self.recipe.optimizer, state.optimizer
+        state = _redraw(self, _replaced(state, optimizer=None))
+        is_compiled = optimizer.is_compiled(inner)
+        change = _changed_compiled if is_compiled else _changed
+        inner = change(optimizer, self.objective(state), state.params, inner)
+        return _replaced(state, optimizer=inner)
+
+    def advance(self, state: TrainState, num_steps: int) -> tuple[TrainState, Steps]:
+        """Steps on the points at hand; if none leads on, the next redraw is due."""
+        params, inner, steps = advance(
+            self.recipe.optimizer,
+            self.objective(state),
+            state.params,
+            state.optimizer,
+            num_steps,
+            room=max(self.recipe.redraw_every, num_steps),
+        )
+        is_stuck = steps.info.is_stuck
+        since = state.num_since_redraw + steps.num_steps
+        most = jnp.asarray(self.recipe.redraw_every, jnp.int32)
+        return eqx.tree_at(
+            lambda s: (
+                s.params,
+                s.optimizer,
+                s.num_steps,
+                s.num_since_redraw,
+                s.num_stuck,
+            ),
+            state,
+            (
+                params,
+                inner,
+                state.num_steps + steps.num_steps,
+                jnp.where(is_stuck, most, since),
+                jnp.where(is_stuck, state.num_stuck + 1, 0),
+            ),
+        ), steps
+
+    def check(self, state: TrainState) -> tuple[TrainState, Check]:
+        """Residuals on held-out points; the best iterate so far is kept."""
+        best = (state.best_params, state.best_score, state.best_step)
+        best, check = _check(self, state.params, state.num_steps, best)
+        names = ("best_params", "best_score", "best_step")
+        return _replaced(state, **dict(zip(names, best, strict=True))), check
+
+    def fields(self, params: Any, points: Float[Array, "points dim"]) -> dict[str, Any]:
+        """Every field at many points."""
+        return _fields(self, params, points)
+
+    def residual(
+        self, params: Any, name: str, rows: Rows
+    ) -> Float[Array, "points eqs"]:
+        """The residuals of a term at many points."""
+        return _residual(self, params, name, rows)
+
+
+def _replaced(state: TrainState, **new: Any) -> TrainState:
+    """The state with some of its parts replaced."""
+    names = [field.name for field in dataclasses.fields(state)]
+    return TrainState(**({name: getattr(state, name) for name in names} | new))
+
+
+def _sizes(recipe: Recipe, condition: AbstractCondition | None) -> tuple[int, int]:
+    """How many points the pool and the held-out set have."""
+    if condition is None:
+        return recipe.pool_size, recipe.num_held_out
+    count = condition.soft.num_points or recipe.num_condition_points
+    return 8 * count, 2 * count
+
+
+def _make_terms(trainer: Trainer, state: TrainState) -> dict[str, PointTerm]:
+    return _gathered(trainer, state.policies, state.ids, state.balance)
+
+
+@eqx.filter_jit
+def _gathered(trainer, policy_states, all_ids, balance):
+    terms = {}
+    for name, fn in trainer.terms.items():
+        ids, policy = all_ids[name], trainer.policies[name]
+        rows = jax.tree.map(lambda leaf, ids=ids: leaf[ids], trainer.pools[name])
+        weights = policy.weights(policy_states[name], ids)
+        factor = balance.factors[name]
+        terms[name] = PointTerm(fn, rows, weights, factor, trainer.block_size)
+    return terms
+
+
+@eqx.filter_jit
+def _redraw(trainer: Trainer, state: TrainState) -> TrainState:
+    policies, ids = {}, {}
+    root = jax.random.fold_in(jax.random.key(trainer.root), state.num_redraws)
+    for k, (name, policy) in enumerate(trainer.policies.items()):
+        old, rows = state.policies[name], trainer.pools[name]
+        seen = None if trainer.recipe.scans_pool else state.ids[name]
+        if seen is not None:
+            rows = jax.tree.map(lambda leaf, seen=seen: leaf[seen], rows)
+        residual = _residual(trainer, state.params, name, rows)
+        policies[name] = policy.update(old, residual, seen)
+        key = jax.random.fold_in(root, k + 1)
+        ids[name] = policy.draw(policies[name], state.ids[name].size, key=key)
+    state = _replaced(
+        state,
+        policies=policies,
+        ids=ids,
+        num_since_redraw=jnp.zeros((), jnp.int32),
+        num_redraws=state.num_redraws + 1,
+    )
+    if len(trainer.terms) == 1 or not trainer.recipe.balance.needs_gradients:
+        return state
+    return _replaced(state, balance=_balanced(trainer, state))
+
+
+def _balanced(trainer: Trainer, state: TrainState) -> BalanceState:
+    """The balance after seeing how long each term's gradient is."""
+    norms = {}
+    for name, term in _make_terms(trainer, state).items():
+        plain = eqx.tree_at(lambda t: t.weight, term, jnp.ones_like(term.weight))
+        gradient = LeastSquares(plain).value_and_gradient(state.params)[1]
+        norms[name] = jnp.linalg.norm(flatten_gradient(gradient))
+    return trainer.recipe.balance.update(state.balance, norms, EQUATIONS)
+
+
+def _changed(optimizer, objective, params, state):
+    return optimizer.objective_changed(objective, params, state)
+
+
+_changed_compiled = eqx.filter_jit(_changed)
+
+
+@eqx.filter_jit
+def _residual(trainer, params, name, rows):
+    fn = trainer.terms[name]
+    return in_blocks(lambda row: fn(params, row), rows, trainer.block_size)
+
+
+@eqx.filter_jit
+def _check(trainer, params, num_steps, best):
+    squares, largest = {}, {}
+    for name, rows in trainer.held_out.items():
+        residual = _residual(trainer, params, name, rows)
+        squares[name] = jnp.mean(residual**2)
+        largest[name] = jnp.max(jnp.abs(residual))
+    weighed = [trainer.weights[name] * square for name, square in squares.items()]
+    score = sum(weighed[1:], start=weighed[0])
+    found = (params, score, num_steps)
+    return choose(score < best[1], found, best), Check(squares, largest, score)
+
+
+@eqx.filter_jit
+def _fields(trainer, params, points):
+    zero = (0,) * points.shape[1]
+
+    def at(point):
+        jets = trainer.formulation.jets(
+            trainer.embedding, params, point, frozenset([zero])
+        )
+        return {name: jet[zero] for name, jet in jets.items()}
+
+    return in_blocks(at, points, trainer.block_size)

@@ -1,0 +1,377 @@
+"""The command `vrba`: flags, files, mistakes, exit codes."""
+
+import contextlib
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import equinox as eqx
+import jax
+import numpy as np
+import pytest
+from scipy.io import netcdf_file
+
+import vrba
+from vrba.cli import solve
+from vrba.cli.main import main
+from vrba.cli.names import known_optimizers, known_policies, known_problems, make_policy
+from vrba.cli.recipe import RecipeFlags, new_recipe
+from vrba.cli.target import load_problem
+from vrba.train import Solution
+
+pytestmark = pytest.mark.xdist_group("cli")  # one folder, and what is compiled
+
+TINY = ["--points", "16", "--pool", "32", "--width", "4", "--depth", "1"]
+DECAY = """
+import numpy as np
+import vrba
+
+
+class Decay(vrba.AbstractProblem):
+    rate: float = 1.0
+    domain = vrba.Box(t=(0, 1))
+
+    def equations(self, u, t):
+        return {"decay": u.t + self.rate * u}
+
+    def conditions(self):
+        return [vrba.Ansatz(lambda t, N: 1 + t * N)]
+
+    def reference(self):
+        return lambda t: np.exp(-self.rate * t)
+"""
+HEAT = """import jax.numpy as jnp
+import numpy as np
+import vrba
+
+
+class Heat(vrba.AbstractProblem):
+    domain = vrba.Box(t=(0, 1), x=(0, 1))
+
+    def equations(self, u, t, x):
+        return {"heat": u.t - u.xx}
+
+    def conditions(self):
+        start = vrba.Initial(lambda x: jnp.sin(jnp.pi * x))
+        return [start, vrba.Dirichlet(0.0, on="x")]
+
+    def reference(self):
+        return lambda t, x: np.exp(-(np.pi**2) * t) * np.sin(np.pi * x)
+"""
+GRID = '{"t": np.linspace(0, 1, 3), "x": np.linspace(0, 1, 4)}'
+MISTAKES = {
+    "unknown coordinate": ('on="x"', 'on="y"', "`dirichlet y` is on `y`"),
+    "misspelt derivative": ("u.xx", "u.xy", ", line 10: `u.xy` asks"),
+    "unknown name": ("- u.xx", "- k * u.xx", ", line 10: NameError: name 'k'"),
+    "wrong shape": (
+        "- u.xx",
+        "- u.xx * jnp.ones(2)",
+        "The equation `heat` must be one",
+    ),
+    "shapes that do not fit": ("- u.xx", "- jnp.ones(2) @ jnp.ones(3)", ", line 10: "),
+    "shape of a value": ("jnp.sin(jnp.pi * x)", "jnp.ones(2)", "`initial` must be one"),
+    "arguments of a value": ("lambda x:", "lambda t, x:", "`initial` is called with 1"),
+    "no conditions": (
+        '[start, vrba.Dirichlet(0.0, on="x")]',
+        "[]",
+        "`conditions` is e",
+    ),
+    "conditions not given": (
+        "def conditions",
+        "def walls",
+        "`Heat` lacks `conditions`",
+    ),
+    "outside the domain": ('on="x"', 'on="x", at=2.0', "`dirichlet x=2` is at x = 2"),
+    "misspelt argument": ('on="x"', 'no="x"', ", line 14: TypeError: "),
+    "not a number": ("- u.xx", "- u.xx + jnp.log(x - 0.5)", "of `heat` is nan at t ="),
+    "reference's shape": (
+        "lambda t, x: np.exp(-(np.pi**2) * t) * np.sin(np.pi * x)",
+        f"vrba.Reference({GRID}, np.zeros((4, 3)))",
+        "The reference of `u` has shape (4, 3)",
+    ),
+    "reference's error": ("np.exp", "np.exq", ", line 17: "),
+    "syntax": ("- u.xx}", "- u.xx", ", line 10: SyntaxError: "),
+    "no problem": ("vrba.AbstractProblem", "object", "there is no problem here"),
+    "order of arguments": ("u, t, x)", "u, x, t)", "`Heat.equations` takes (u, x, t)"),
+    "unknown field": ('on="x"', 'on="x", of="v"', "of `v`, but the fields are u"),
+    "an `if`": ("return {", "return {} if x > 0 else {", ", line 10: `if`,"),
+    "numpy's function": ("jnp.sin", "np.sin", "line 13: a function of numpy"),
+    "empty box": ("x=(0, 1)", "x=(1, 0)", ", line 7: `Box(x=...)`"),
+    "missing module": ("import numpy", "import nunpy", ", line 2: ModuleNotFoundError"),
+}
+
+
+def call(*arguments):
+    """Exit code, standard output and standard error of a command."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main([str(word) for word in arguments])
+    return code, out.getvalue(), err.getvalue()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder to work in, with a problem."""
+    path, before = tmp_path_factory.mktemp("cli"), Path.cwd()
+    (path / "decay.py").write_text(DECAY)
+    os.chdir(path)
+    yield path
+    os.chdir(before)
+
+
+@pytest.fixture(scope="module")
+def done(folder):
+    """A run of three steps, without a name for its folder."""
+    words = ["decay.py", *TINY, "--steps", 3, "--json", "--export", "deep/grid.nc"]
+    return call("solve", *words)
+
+
+# A run.
+
+
+def test_json_is_the_last_line(done, folder):
+    code, out, err = done
+    found = json.loads(out.splitlines()[-1])
+    assert code == 0 and out.count("\n") == 1
+    assert (found["run"], found["step"], found["seed"]) == ("runs/decay", 3, 0)
+    assert (found["status"], found["dtype"]) == ("num_steps_reached", "float64")
+    assert set(found["errors"]) == {"last", "selected", "of_reference"}
+    assert 0 < found["residual_l2"] <= found["residual_max"] < 1
+    assert found["seconds"] > 0 and found["residuals"]["equations"] > 0
+    assert "13 parameters in float64" in err
+
+
+def test_run_folder_has_a_figure(done, folder):
+    names = {path.name for path in (folder / "runs/decay").iterdir()}
+    assert {"recipe.json", "checkpoint", "fields.npz", "figures"} <= names
+    picture = (folder / "runs/decay/figures/solution.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
+
+
+def test_export_is_the_solution(done, folder):
+    solution = Solution.load("runs/decay", problem=load_problem("decay.py", ()))
+    with netcdf_file("deep/grid.nc", mmap=False) as file:
+        t, u = (file.variables[name][:].copy() for name in ("t", "u"))
+    np.testing.assert_allclose(u, solution(t), rtol=1e-12)
+
+
+def test_resume_refuses_a_changed_file_unless_told(done, folder):
+    (folder / "other").mkdir(exist_ok=True)
+    changed = folder / "other" / "decay.py"
+    changed.write_text(DECAY.replace("+ self.rate * u", "+ 2 * self.rate * u"))
+    words = ["solve", changed, "--resume", "runs/decay", "--steps", 4]
+    code, _, err = call(*words)
+    assert code == 2 and "another source of `Decay`" in err
+    code, out, _ = call(*words, "--allow-change")
+    assert code == 0 and out.startswith("Decay: residual ") and "after 4 steps" in out
+    assert "relative L2 error" in out and out.endswith("See runs/decay.\n")
+
+
+def test_start_begins_with_another_run(done, folder):
+    words = ["decay.py", "--points", 16, "--pool", 32, "--steps", 1, "--json"]
+    code, out, _ = call("solve", *words, "--start", "runs/decay", "--set", "rate=1.1")
+    found = json.loads(out)
+    assert code == 0 and found["run"] == "runs/decay-2" and found["num_params"] == 13
+    assert found["errors"]["last"] < 2e-3  # a first step alone leaves 2e-2
+
+
+def test_seeds_disagree(done, folder, monkeypatch):
+    first = Solution.load("runs/decay", problem=load_problem("decay.py", ()))
+
+    def fake(problem, recipe, seed, *_, **__):
+        """The same run with the network a little off, more so for larger seeds."""
+        factor = 1 + 0.01 * seed
+        params = jax.tree.map(lambda leaf: leaf * factor, first.params)
+        result = first.result | {"residual_l2": 1.0 / seed}
+        return eqx.tree_at(
+            lambda s: (s.params, s.result), first, (params, result), is_leaf=is_dict
+        )
+
+    is_dict = lambda value: isinstance(value, dict)
+    monkeypatch.setattr(solve, "solve_problem", fake)
+    monkeypatch.setattr(solve, "write_figures", lambda run: [])
+    words = ["solve", "decay.py", "--seed", 5, "--seeds", 2, "--out", "many"]
+    code, out, _ = call(*words, "--json")
+    found = json.loads(out)
+    assert code == 0 and found["run"] == "many/seed-6"  # the lower residual
+    assert [run["run"] for run in found["runs"]] == ["many/seed-5", "many/seed-6"]
+    assert 0 < found["disagreement"] < 0.01
+    assert "2 seeds disagree by " in call(*words)[1]
+
+
+def test_start_refuses_another_network(done, folder):
+    words = ["decay.py", *TINY, "--start", "runs/decay", "--width", 5]
+    code, _, err = call("solve", *words)
+    assert code == 2 and "width=4" in err and "width=5" in err
+
+
+def test_command_stops_at_a_signal_and_says_how_to_go_on(folder):
+    """The installed command, in a process of its own."""
+    vrba_command = Path(sys.executable).with_name("vrba")
+    words = [vrba_command, "solve", "decay.py", *TINY, "--steps", "1000000"]
+    environment = os.environ | {"JAX_ENABLE_X64": "0", "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(
+        [*words, "--out", "stopped"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("step "):
+            process.send_signal(signal.SIGINT)
+            break
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "relative L2 error" in out
+    last = err.splitlines()[-1]
+    assert last == (
+        "Stopped, and all is saved. To go on: vrba solve decay.py --resume stopped"
+    )
+    saved = Solution.load("stopped", problem=load_problem("decay.py", ()))
+    assert saved.result["step"] >= 15
+
+
+# Words that are not known, and values that do not fit.
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ([], "Give a problem to solve: FILE.py, or one of "),
+        (["burger"], "Did you mean `burgers`? There are: "),
+        (["gone.py"], "gone.py: there is no such file"),
+        (["decay.py:Growth"], "There is no problem in decay.py `Growth`"),
+        (["decay.py", "--set", "speed=1"], "no setting of Decay `speed`"),
+        (["decay.py", "--set", "rate"], "must be a name and a value"),
+        (["decay.py", "--set", "rate=fast"], "must be of type float"),
+        (["decay.py", "--optimizer", "adm"], "Did you mean `adam`? There are: "),
+        (["decay.py", "--policy", "wild"], "There is no policy `wild`. There are: "),
+        (["decay.py", "--potential", "x"], "There is no potential `x`. There are: "),
+        (["decay.py", "--policy", "rba", "--potential", "cosh"], "takes no potential"),
+        (["decay.py", "--points", "9", "--pool", "8"], "more than the pool"),
+        (["decay.py", "--minutes", "0"], "`--minutes` must be positive"),
+        (["decay.py", "--seeds", "0"], "`--seeds` must be at least 1"),
+        (["decay.py", "--export", "a.txt"], "must end in .npz or .nc"),
+        (["decay.py", "--out", "runs/decay"], "already holds a run"),
+        (["decay.py", "--resume", "nowhere"], "is no run folder"),
+        (["--resume", "runs/decay"], "does not come with vrba"),
+        (["decay.py", "--resume", "runs/decay", "--seed", "1"], "is that of the run"),
+        (["--set", "rate=1", "--resume", "runs/decay"], "needs the problem"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_input_is_refused_at_once(done, folder, words, complaint):
+    code, out, err = call("solve", *words)
+    assert code == 2 and out == "" and complaint in err
+    assert err.startswith("vrba: ") and len(err.splitlines()) <= 2
+
+
+def test_flags_that_do_not_exist():
+    assert call("solve", "burgers", "--speed", "3")[0] == 2
+    assert call("slove")[0] == 2
+    code, out, _ = call("solve", "--help")
+    assert code == 0 and "burgers" in out and "--resume" in out
+
+
+def test_other_errors_have_their_own_code(folder, monkeypatch):
+    def fail(*_, **__):
+        raise OSError(28, "`runs` could not be written")
+
+    monkeypatch.setattr(solve, "solve_problem", fail)
+    code, _, err = call("solve", "decay.py")
+    assert code == 1 and "could not be written" in err and "Traceback" not in err
+    assert "Traceback" in call("solve", "decay.py", "--debug")[2]
+
+
+def test_interrupt_before_the_first_step(folder, monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(solve, "solve_problem", stop)
+    assert call("solve", "decay.py") == (130, "", "Stopped.\n")
+
+
+# Mistakes in a file.
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistake_names_the_line_or_the_term(tmp_path, name):
+    right, wrong, complaint = MISTAKES[name]
+    assert right in HEAT
+    file = tmp_path / "heat.py"
+    file.write_text(HEAT.replace(right, wrong))
+    code, out, err = call("solve", file, *TINY, "--steps", 1, "--out", tmp_path / "a")
+    assert code == 2 and out == "" and err.startswith(f"vrba: {file}")
+    assert complaint in err and len(err.splitlines()) <= 2
+    assert not (tmp_path / "a").exists()
+
+
+def test_file_of_several_problems(tmp_path):
+    file = tmp_path / "two.py"
+    file.write_text(HEAT + DECAY)
+    code, _, err = call("solve", file)
+    assert code == 2 and "there are 2 problems, Heat, Decay: say which one" in err
+    assert type(load_problem(f"{file}:Decay", ())).__name__ == "Decay"
+
+
+# Names.
+
+
+def test_names_are_found_by_looking():
+    assert {"burgers", "allen-cahn", "kdv"} <= set(known_problems())
+    wanted = {"lm", "ssbroyden", "ssbfgs", "bfgs", "adam", "lbfgs", "adam-ssbroyden"}
+    assert wanted <= set(known_optimizers())
+    wanted = {"uniform", "sampling", "weighting", "rba", "rad", "vrba", "brdr"}
+    assert wanted <= set(known_policies())
+    assert "hybrid" not in known_policies()
+
+
+@pytest.mark.parametrize("name", ["allen-cahn", "Allen_Cahn", "AllenCahn"])
+def test_a_problem_may_be_typed_in_many_ways(name):
+    assert isinstance(load_problem(name, ["is_soft=true"]), vrba.problems.AllenCahn)
+    assert load_problem(name, ["is-soft=True"]).is_soft is True
+
+
+def test_settings_become_numbers():
+    assert load_problem("burgers", ["viscosity=1"]).viscosity == 1.0
+    assert isinstance(load_problem("burgers", ["viscosity=1"]).viscosity, float)
+
+
+@pytest.mark.parametrize("name", sorted(known_policies()))
+def test_every_policy_can_be_made(name):
+    policy = make_policy(name, None)
+    assert policy.init(4) is not None
+
+
+@pytest.mark.parametrize("name", sorted(known_optimizers()))
+def test_every_optimizer_gets_a_recipe_that_suits_it(name):
+    problem = load_problem("burgers", ())
+    recipe = new_recipe(RecipeFlags(optimizer=name, steps=7), problem, None, None)
+    is_second_order = recipe.optimizer.needs_residuals
+    assert is_second_order == isinstance(
+        recipe.optimizer, vrba.optim.LevenbergMarquardt
+    )
+    assert recipe.max_steps == 7
+    assert recipe.redraw_every == (15 if is_second_order else 100)
+    assert isinstance(recipe.balance, vrba.GradientNorms) is not is_second_order
+    if not is_second_order:
+        assert (recipe.num_points, recipe.pool_size) == (20_000, 200_000)
+        assert isinstance(recipe.policy.potential, vrba.Quadratic)
+
+
+def test_flags_change_their_part_of_the_recipe():
+    problem = load_problem("burgers", ())
+    flags = RecipeFlags(potential="exponential", points=20_000, depth=2)
+    recipe = new_recipe(flags, problem, None, None)
+    default = new_recipe(RecipeFlags(), problem, None, None)
+    assert recipe.pool_size == 8 * recipe.num_points == 160_000
+    assert isinstance(recipe.policy.potential, vrba.Exponential)
+    assert recipe.policy.correction == default.policy.correction
+    assert (recipe.model.width, recipe.model.depth) == (default.model.width, 2)
+    assert new_recipe(RecipeFlags(pool=64), problem, None, None).num_points == 64

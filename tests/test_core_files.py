@@ -1,0 +1,130 @@
+"""Files that are whole or not there, and settings that survive them."""
+
+import errno
+import json
+import math
+import os
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import vrba
+from vrba import optim
+from vrba.core import (
+    BrokenFileError,
+    append_line,
+    describe,
+    load_header,
+    load_tree,
+    read_lines,
+    rebuild,
+    save_tree,
+    write_atomically,
+)
+from vrba.train.about import known_classes
+
+TREE = {"a": jnp.arange(6.0).reshape(2, 3), "b": (np.int32(4), jnp.asarray(True))}
+
+
+def test_tree_comes_back(tmp_path):
+    path = tmp_path / "deep" / "tree.npz"
+    save_tree(path, TREE, {"step": 3})
+    found, header = load_tree(path, TREE)
+    assert header["step"] == 3 and load_header(path)["step"] == 3
+    assert np.array_equal(found["a"], TREE["a"]) and found["a"].dtype == jnp.float64
+    assert found["b"][0] == 4 and bool(found["b"][1])
+
+
+@pytest.mark.parametrize("cut", [1, 100, 400, 0.5, 0.9])
+def test_a_file_cut_short_is_noticed(cut, tmp_path):
+    path = tmp_path / "tree.npz"
+    save_tree(path, TREE, {})
+    content = path.read_bytes()
+    end = -cut if isinstance(cut, int) else int(cut * len(content))
+    path.write_bytes(content[:end])
+    with pytest.raises(BrokenFileError):
+        load_tree(path, TREE)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 255))
+def test_a_changed_byte_is_noticed_or_harmless(tmp_path_factory, place, change):
+    path = tmp_path_factory.mktemp("files") / "tree.npz"
+    save_tree(path, TREE, {"step": 3})
+    content = bytearray(path.read_bytes())
+    content[place % len(content)] ^= change
+    path.write_bytes(bytes(content))
+    try:
+        found, _ = load_tree(path, TREE)
+    except BrokenFileError:
+        return
+    assert np.array_equal(found["a"], TREE["a"])
+
+
+def test_another_structure_is_refused(tmp_path):
+    path = tmp_path / "tree.npz"
+    save_tree(path, TREE, {})
+    with pytest.raises(BrokenFileError, match="3 arrays where 1"):
+        load_tree(path, jnp.zeros(3))
+    other = TREE | {"a": jnp.zeros((3, 2))}
+    with pytest.raises(BrokenFileError, match="another problem or recipe"):
+        load_tree(path, other)
+
+
+def test_no_pickle(tmp_path):
+    path = tmp_path / "tree.npz"
+    np.savez(path, header=np.array([{"x": 1}], dtype=object), allow_pickle=True)
+    with pytest.raises(BrokenFileError):
+        load_tree(path, TREE)
+
+
+def test_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    write_atomically(path, b"old")
+
+    def full(number):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left.*intact"):
+        write_atomically(path, b"new")
+    assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
+
+
+def test_log_skips_half_a_line(tmp_path):
+    path = tmp_path / "log.jsonl"
+    append_line(path, {"step": 1, "loss": math.inf})
+    append_line(path, {"step": 2, "loss": 0.5})
+    path.write_text(path.read_text() + '{"step": 3, "lo')
+    assert read_lines(path) == [{"step": 1, "loss": None}, {"step": 2, "loss": 0.5}]
+    assert read_lines(tmp_path / "none") == []
+
+
+RECIPES = {
+    "default": vrba.Recipe(),
+    "sequence": vrba.Recipe(
+        optimizer=optim.Sequence(
+            optim.Stage(optim.Adam(), optim.OnStall()), optim.QuasiNewton()
+        )
+    ),
+    "weighting": vrba.Recipe(policy=vrba.presets.vrba(), balance=vrba.GradientNorms()),
+}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_settings_come_back_from_json(name):
+    text = json.dumps(describe(RECIPES[name]))
+    assert rebuild(json.loads(text), known_classes()) == RECIPES[name]
+
+
+def test_what_cannot_come_back_says_so():
+    policy = vrba.Sampling(vrba.Custom(lambda s: s**2))
+    described = json.loads(json.dumps(describe(vrba.Recipe(policy=policy))))
+    with pytest.raises(ValueError, match="give the recipe again"):
+        rebuild(described, known_classes())
+    with pytest.raises(ValueError, match="`Unheard` is not known"):
+        rebuild({"class": "Unheard"}, known_classes())
+    with pytest.raises(ValueError, match="another version"):
+        rebuild({"class": "Quadratic", "more": 1}, known_classes())

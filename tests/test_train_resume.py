@@ -1,0 +1,245 @@
+"""A run that was stopped, killed or cut short goes on as if it had never been."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from train_cases import Decay, tiny_recipe
+
+import vrba
+from vrba.core import checkpoint
+from vrba.train import RunFolder, Silent, Solution
+from vrba.train.trainer import Trainer
+
+pytestmark = pytest.mark.xdist_group("train")
+
+
+class Killed(BaseException):
+    """What happens to the files when the program dies here."""
+
+
+def run(path, **options):
+    options = {"save_every": 0.0, "callback": Silent()} | options
+    return vrba.solve(Decay(), tiny_recipe(), run=path, **options)
+
+
+def resume(path, **options):
+    options = {"save_every": 0.0, "callback": Silent()} | options
+    return vrba.solve(run=path, problem=Decay(), resume=True, **options)
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory):
+    path = tmp_path_factory.mktemp("runs") / "unbroken"
+    return run(path), path
+
+
+def is_same(one, two):
+    pairs = zip(
+        jax.tree.leaves((one.params, one.last_params)),
+        jax.tree.leaves((two.params, two.last_params)),
+        strict=True,
+    )
+    return all(np.array_equal(a, b) for a, b in pairs)
+
+
+def without_times(record):
+    return [{k: v for k, v in entry.items() if k != "seconds"} for entry in record]
+
+
+def assert_as_if_never_stopped(found, unbroken):
+    whole, path = unbroken
+    assert is_same(found, whole)
+    assert without_times(found.record) == without_times(whole.record)
+    folder = RunFolder(found_path(found, path))
+    assert without_times(folder.record()) == without_times(RunFolder(path).record())
+
+
+def found_path(found, path):
+    return found.run if found.run is not None else path
+
+
+def die_at(monkeypatch, method, is_last):
+    """The program dies in `method` of the trainer, once `is_last(state)`."""
+    whole = getattr(Trainer, method)
+
+    def dying(self, state, *args):
+        found = whole(self, state, *args)
+        if is_last(found[0] if isinstance(found, tuple) else found):
+            raise Killed
+        return found
+
+    monkeypatch.setattr(Trainer, method, dying)
+
+
+@pytest.mark.parametrize(
+    "method, step",
+    [("advance", 4), ("advance", 9), ("advance", 15), ("redraw", 12), ("redraw", 16)],
+    ids=["adam", "quasi-newton", "levenberg-marquardt", "redraw", "last redraw"],
+)
+def test_killed_in_each_stage(method, step, unbroken, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        die_at(patch, method, lambda state: int(state.num_steps) >= step)
+        with pytest.raises(Killed):
+            run(tmp_path / "run")
+    done = checkpoint.load_header(RunFolder(tmp_path / "run").checkpoint("latest"))
+    assert 0 < done["step"] <= step
+    assert_as_if_never_stopped(resume(tmp_path / "run"), unbroken)
+
+
+@pytest.mark.parametrize("name", ["coming", "latest"])
+def test_killed_while_a_checkpoint_is_written(name, unbroken, tmp_path, monkeypatch):
+    whole = checkpoint.write_atomically
+    count = 0
+
+    def dying(path, content):
+        nonlocal count
+        count += path.name == "coming.npz"
+        if count == 5 and path.name == "coming.npz":
+            path.with_name(f"{name}.npz").write_bytes(content[: len(content) // 2])
+            raise Killed
+        whole(path, content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "write_atomically", dying)
+        with pytest.raises(Killed):
+            run(tmp_path / "run")
+    assert_as_if_never_stopped(resume(tmp_path / "run"), unbroken)
+
+
+def test_killed_before_the_first_checkpoint(unbroken, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        die_at(patch, "check", lambda state: True)
+        patch.setattr(RunFolder, "save", lambda *args: None)
+        with pytest.raises(Killed):
+            run(tmp_path / "run")
+    assert not RunFolder(tmp_path / "run").checkpoint("latest").exists()
+    assert_as_if_never_stopped(resume(tmp_path / "run"), unbroken)
+
+
+def test_all_checkpoints_broken_is_an_error(unbroken, tmp_path):
+    run(tmp_path / "run")
+    for name in ("latest", "previous"):
+        file = RunFolder(tmp_path / "run").checkpoint(name)
+        file.write_bytes(file.read_bytes()[:-40])
+    with pytest.raises(ValueError, match="No checkpoint .* not whole"):
+        resume(tmp_path / "run")
+
+
+CHILD = """
+import sys, time
+sys.path.insert(0, {tests!r})
+import vrba
+from train_cases import Decay, tiny_recipe
+from vrba.train import Silent
+from vrba.train.trainer import Trainer
+whole = Trainer.advance
+def slow(self, state, count):
+    time.sleep(0.05)
+    return whole(self, state, count)
+Trainer.advance = slow
+vrba.solve(Decay(), tiny_recipe(), run={path!r}, save_every=0.0, callback=Silent())
+"""
+
+
+def test_kill_9(unbroken, tmp_path):
+    path = tmp_path / "run"
+    code = CHILD.format(tests=str(Path(__file__).parent), path=str(path))
+    child = subprocess.Popen([sys.executable, "-c", code])
+    latest = RunFolder(path).checkpoint("latest")
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and child.poll() is None:
+        if latest.exists() and checkpoint.load_header(latest)["step"] >= 7:
+            break
+        time.sleep(0.01)
+    child.send_signal(signal.SIGKILL)
+    assert child.wait() == -signal.SIGKILL
+    assert_as_if_never_stopped(resume(path), unbroken)
+
+
+class SignalAtCheck(Silent):
+    """Sends a signal to this program at its second check."""
+
+    def __init__(self, number):
+        self.number, self.count = number, 0
+
+    def check(self, entry, seconds_left):
+        self.count += 1
+        if self.count == 2:
+            os.kill(os.getpid(), self.number)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signal_stops_with_everything_saved(number, unbroken, tmp_path):
+    stopped = run(tmp_path / "run", callback=SignalAtCheck(number), save_every=1e9)
+    assert "Stopped" in stopped.result["status"]
+    assert stopped.result["step"] < tiny_recipe().max_steps
+    assert signal.getsignal(number) != signal.SIG_IGN
+    assert_as_if_never_stopped(resume(tmp_path / "run"), unbroken)
+
+
+def test_full_disk_is_said_and_the_last_checkpoint_stays(tmp_path, monkeypatch):
+    whole = os.fsync
+    calls = 0
+
+    def full(number):
+        nonlocal calls
+        calls += 1
+        if calls > 9:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        whole(number)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="intact.*space"):
+            run(tmp_path / "run")
+    folder = RunFolder(tmp_path / "run")
+    assert checkpoint.load_header(folder.checkpoint("latest"))["step"] > 0
+    assert not list(folder.path.rglob("*.part"))
+
+
+def test_resume_refuses_another_problem(unbroken, tmp_path):
+    run(tmp_path / "run")
+    with pytest.raises(ValueError, match="another settings of `Decay`"):
+        vrba.solve(Decay(rate=2.0), run=tmp_path / "run", resume=True)
+
+
+def test_folder_of_another_run_is_refused(unbroken):
+    _, path = unbroken
+    with pytest.raises(ValueError, match="already holds a run"):
+        run(path)
+
+
+def test_more_steps_after_the_end(unbroken, tmp_path):
+    """A finished run goes on with a recipe that has more steps."""
+    run(tmp_path / "run")
+    longer = vrba.solve(
+        Decay(),
+        tiny_recipe(max_steps=26),
+        run=tmp_path / "run",
+        resume=True,
+        callback=Silent(),
+    )
+    straight = vrba.solve(Decay(), tiny_recipe(max_steps=26), callback=Silent())
+    assert is_same(longer, straight)
+
+
+def test_loading_runs_no_code(unbroken, tmp_path):
+    _, path = unbroken
+    with pytest.raises(ValueError, match="does not come with"):
+        Solution.load(path)
+    loaded = Solution.load(path, problem=Decay())
+    assert is_same(loaded, unbroken[0])
+    about = json.loads(RunFolder(path).recipe_file.read_text())
+    about["recipe"]["policy"]["class"] = "os.system"
+    (tmp_path / "recipe.json").write_text(json.dumps(about))
+    with pytest.raises(ValueError, match="`os.system` is not known"):
+        Solution.load(tmp_path, problem=Decay())

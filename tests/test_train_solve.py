@@ -1,0 +1,285 @@
+"""From a problem to a solution: what is trained, selected, told and kept."""
+
+import io
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.io import netcdf_file
+from train_cases import Decay, tiny_recipe
+
+import vrba
+from vrba import optim
+from vrba.problems import EQUATIONS, Formulation
+from vrba.train import Lines, Silent, Trainer, default_recipe
+from vrba.train.balance import BalanceState
+
+pytestmark = pytest.mark.xdist_group("train")
+
+
+def solve(problem=None, recipe=None, **options):
+    options = {"callback": Silent()} | options
+    return vrba.solve(problem or Decay(), recipe or tiny_recipe(), **options)
+
+
+@pytest.fixture(scope="module")
+def solution():
+    return solve(recipe=tiny_recipe(max_steps=60))
+
+
+def test_exact_solution_is_found(solution):
+    errors = solution.errors()
+    assert errors["selected"] < 1e-5 and errors == solution.result["errors"]
+    x = np.linspace(0, 2, 7)
+    np.testing.assert_allclose(solution(x), np.exp(-x), atol=1e-5)
+    assert solution(x.reshape(7, 1)).shape == (7, 1)
+    assert solution(0.5).shape == ()
+
+
+def test_residual_is_that_of_the_equation(solution):
+    u = lambda x: float(solution(x))
+    step = 1e-5
+    slope = (u(0.7 + step) - u(0.7 - step)) / (2 * step)
+    found = solution.residual(0.7)
+    assert list(found) == ["decay"]
+    assert float(found["decay"]) == pytest.approx(slope + u(0.7), abs=1e-9)
+
+
+def test_selected_iterate_has_the_lowest_score(solution):
+    scores = [entry["score"] for entry in solution.record]
+    best = int(np.argmin(scores))
+    entry = solution.record[best]
+    assert solution.result["selected_step"] == entry["step"]
+    assert solution.result["residual_l2"] == pytest.approx(entry["residual_l2"])
+    assert solution.result["residual_l2"] ** 2 == pytest.approx(min(scores))
+
+
+def test_held_out_points_are_not_in_the_pool():
+    trainer = Trainer(Formulation(Decay()), tiny_recipe(), 0)
+    pool, held_out = trainer.pools[EQUATIONS][0], trainer.held_out[EQUATIONS][0]
+    assert not set(np.ravel(pool).tolist()) & set(np.ravel(held_out).tolist())
+
+
+def test_same_seed_same_solution(solution):
+    again = solve(recipe=tiny_recipe(max_steps=60))
+    other = solve(recipe=tiny_recipe(max_steps=60), seed=1)
+    assert np.array_equal(again(0.3), solution(0.3))
+    assert not np.array_equal(other(0.3), solution(0.3))
+    gap = vrba.disagreement([solution, other])
+    assert 0 < gap < 1e-3
+    assert vrba.disagreement([solution, again]) == 0
+
+
+def test_save_and_load(solution, tmp_path):
+    path = solution.save(tmp_path / "kept")
+    loaded = vrba.Solution.load(path, problem=Decay())
+    x = np.linspace(0, 2, 5)
+    assert np.array_equal(loaded(x), solution(x))
+    assert loaded.record == solution.record
+    assert loaded.result["errors"] == solution.result["errors"]
+    with pytest.raises(ValueError, match="another settings"):
+        vrba.Solution.load(path, problem=Decay(rate=3.0))
+
+
+def test_export(solution, tmp_path):
+    solution.export(tmp_path / "u.npz", 11)
+    with np.load(tmp_path / "u.npz") as file:
+        assert np.array_equal(file["x"], np.linspace(0, 2, 11))
+        assert np.array_equal(file["u"], solution(file["x"]))
+    solution.export(tmp_path / "u.nc", 11)
+    with netcdf_file(tmp_path / "u.nc", mmap=False) as file:
+        assert np.array_equal(file.variables["u"][:], solution(np.linspace(0, 2, 11)))
+        assert file.variables["u"].dimensions == ("x",)
+    with pytest.raises(ValueError, match=r"\.npz or \.nc"):
+        solution.export(tmp_path / "u.txt")
+    with pytest.raises(ValueError, match="a number of points for each of x"):
+        solution.grid(3, 4)
+
+
+def test_solution_shows_itself(solution):
+    shown = solution._repr_html_()
+    assert shown.startswith("<table>") and "relative L2 error" in shown
+    assert repr(solution) == f"Solution({solution.sentence()})"
+    with pytest.raises(ValueError, match="takes 1 coordinates, x, got 2"):
+        solution(0.1, 0.2)
+
+
+def test_error_below_that_of_the_reference_is_a_bound(solution):
+    errors = solution.result["errors"] | {"of_reference": 1e-3}
+    rough = eqx.tree_at(
+        lambda s: s.result, solution, solution.result | {"errors": errors}
+    )
+    assert "<3.00e-03 (selected" in rough.sentence()
+
+
+def test_warm_start_begins_where_the_other_ended(solution):
+    """With another coefficient: nearer than from a random network."""
+    recipe = tiny_recipe(max_steps=3, optimizer=optim.LevenbergMarquardt())
+    near = Decay(rate=1.01)
+    warm = solve(near, recipe, start=solution)
+    cold = solve(near, recipe)
+    assert warm.result["errors"]["last"] < 0.1 * cold.result["errors"]["last"]
+
+
+def test_lines_tell_plan_progress_and_result():
+    stream = io.StringIO()
+    solve(callback=Lines(stream))
+    first, *checks, last = stream.getvalue().splitlines()
+    assert "float64" in first and "s a step" in first and "blocks of" in first
+    assert len(checks) == 6 and all(line.startswith("step") for line in checks)
+    assert "error" in checks[0] and "left" in checks[0]
+    assert "relative L2 error" in last
+
+
+def test_minutes_end_a_run():
+    found = solve(recipe=tiny_recipe(max_steps=10**6), minutes=1e-4)
+    assert "time" in found.result["status"] and found.result["step"] < 100
+    with pytest.raises(ValueError, match="`minutes` must be positive, got 0"):
+        solve(minutes=0)
+
+
+def test_float32_stays_float32():
+    found = solve(recipe=tiny_recipe(dtype="float32", max_steps=8))
+    assert found(np.linspace(0, 1, 3)).dtype == np.float32
+    assert {leaf.dtype for leaf in jax.tree.leaves(found.params)} == {np.dtype("float32")}
+
+
+class Blows(vrba.AbstractProblem):
+    domain = vrba.Box(x=(0, 1))
+
+    def equations(self, u, x):
+        return {"root": u.x - jnp.sqrt(x - 0.5)}
+
+    def conditions(self):
+        return [vrba.Dirichlet(0.0, on="x", at=0.0)]
+
+
+def test_residual_that_is_not_finite_names_equation_and_point():
+    with pytest.raises(ValueError, match=r"`root` is nan at x = 0\.\d+"):
+        solve(Blows())
+
+
+class Pair(vrba.AbstractProblem):
+    """`u' = v`, `v' = -u`, with data for one and a condition for the other."""
+
+    fields = ("u", "v")
+    domain = vrba.Box(x=(0, 1))
+
+    def equations(self, u, v, x):
+        return {"first": u.x - v, "second": v.x + u}
+
+    def conditions(self):
+        data = vrba.Data([[0.0], [0.5]], np.sin([0.0, 0.5]), of="u")
+        return [data, vrba.Dirichlet(1.0, on="x", at=0.0, of="v")]
+
+    def reference(self):
+        axes = {"x": np.linspace(0, 1, 9)}
+        values = {"u": np.sin(axes["x"]), "v": np.cos(axes["x"])}
+        return vrba.Reference(axes, values)
+
+
+@pytest.fixture(scope="module")
+def pair():
+    recipe = tiny_recipe(
+        optimizer=optim.LevenbergMarquardt(), max_steps=40, num_condition_points=4
+    )
+    return solve(Pair(), recipe)
+
+
+def test_two_fields_with_soft_conditions(pair):
+    assert pair.result["errors"]["selected"] < 1e-4
+    found = pair(0.25)
+    assert set(found) == {"u", "v"}
+    assert float(found["v"]) == pytest.approx(np.cos(0.25), abs=1e-4)
+    assert set(pair.residual(0.25)) == {"first", "second"}
+    assert set(pair.result["residuals"]) == {
+        EQUATIONS,
+        "data of u",
+        "dirichlet x=0 of v",
+    }
+
+
+def test_weighting_sees_only_the_points_it_trained_on():
+    recipe = tiny_recipe(
+        optimizer=optim.Adam(0.01),
+        policy=vrba.presets.vrba(),
+        redraw_every=1,
+        scans_pool=False,
+        max_steps=3,
+    )
+    trainer = Trainer(Formulation(Decay()), recipe, 0)
+    state = trainer.init()
+    seen = np.asarray(state.ids[EQUATIONS])
+    before = np.asarray(state.policies[EQUATIONS].weight)
+    after = np.asarray(trainer.redraw(state).policies[EQUATIONS].weight)
+    assert set(np.flatnonzero(before != after).tolist()) == set(seen.tolist())
+
+
+def test_objective_is_the_weighted_mean_square_of_drawn_points():
+    trainer = Trainer(Formulation(Decay()), tiny_recipe(), 0)
+    state = trainer.redraw(trainer.init())
+    ids = state.ids[EQUATIONS]
+    rows = jax.tree.map(lambda leaf: leaf[ids], trainer.pools[EQUATIONS])
+    residual = trainer.residual(state.params, EQUATIONS, rows)[:, 0]
+    weights = trainer.recipe.policy.weights(state.policies[EQUATIONS], ids)
+    wanted = jnp.mean((weights * residual) ** 2)
+    assert float(trainer.objective(state).value(state.params)) == pytest.approx(
+        float(wanted), rel=1e-13
+    )
+
+
+def test_balance_follows_the_ratio_of_gradients():
+    rule = vrba.GradientNorms(inertia=0.5, memory=0.25)
+    number = jnp.asarray
+    state = BalanceState(
+        {"equations": number(0.0), "edge": number(0.0)},
+        {"equations": number(1.0), "edge": number(10.0)},
+    )
+    norms = {"equations": number(8.0), "edge": number(2.0)}
+    state = rule.update(state, norms, "equations")
+    assert float(state.factors["edge"]) == 0.5 * 10 + 0.5 * 8 / 2
+    assert float(state.factors["equations"]) == 1
+    state = rule.update(state, norms | {"edge": number(4.0)}, "equations")
+    smooth = 0.25 * 2 + 0.75 * 4
+    assert float(state.factors["edge"]) == 0.5 * 7 + 0.5 * 8 / smooth
+    state = rule.update(state, norms | {"edge": number(jnp.nan)}, "equations")
+    assert np.isfinite(float(state.factors["edge"]))
+
+
+def test_default_recipe_follows_the_problem():
+    class Third(vrba.AbstractProblem):
+        domain = vrba.Box(t=(0, 1), x=(0, 1), y=(0, 1))
+
+        def equations(self, u, t, x, y):
+            return {"third": u.t + u.xxx + u.y}
+
+        def conditions(self):
+            return [vrba.Initial(lambda x, y: x * y)]
+
+    small, large = Formulation(Decay()), Formulation(Third())
+    assert default_recipe(large).model.width > default_recipe(small).model.width
+    assert default_recipe(large).pool_size > default_recipe(small).pool_size
+    longer = default_recipe(small, minutes=60)
+    assert longer.model.width > default_recipe(small).model.width
+
+
+@pytest.mark.parametrize(
+    "settings, text",
+    [
+        ({"num_points": 100, "pool_size": 50}, "`num_points` is 100, more than"),
+        ({"dtype": "float16"}, "`dtype` must be"),
+        ({"redraw_every": 0}, "`redraw_every` must be at least 1"),
+    ],
+)
+def test_bad_recipes(settings, text):
+    with pytest.raises(ValueError, match=text):
+        vrba.Recipe(**settings)
+
+
+def test_bad_calls():
+    with pytest.raises(ValueError, match="`problem` is missing"):
+        vrba.solve()
+    with pytest.raises(ValueError, match="needs the folder"):
+        vrba.solve(Decay(), resume=True)
