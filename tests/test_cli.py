@@ -75,6 +75,7 @@ MISTAKES = {
     "shapes that do not fit": ("- u.xx", "- jnp.ones(2) @ jnp.ones(3)", ", line 10: "),
     "shape of a value": ("jnp.sin(jnp.pi * x)", "jnp.ones(2)", "`initial` must be one"),
     "arguments of a value": ("lambda x:", "lambda t, x:", "`initial` is called with 1"),
+    "no dictionary": ('{"heat": u.t - u.xx}', "u.t", "`equations` must return a dict"),
     "no conditions": (
         '[start, vrba.Dirichlet(0.0, on="x")]',
         "[]",

@@ -79,7 +79,7 @@ def test_save_and_load(solution, tmp_path):
     assert np.array_equal(loaded(x), solution(x))
     assert loaded.record == solution.record
     assert loaded.result["errors"] == solution.result["errors"]
-    with pytest.raises(ValueError, match="another settings"):
+    with pytest.raises(ValueError, match="is a run of"):
         vrba.Solution.load(path, problem=Decay(rate=3.0))
 
 

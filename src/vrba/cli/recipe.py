@@ -105,7 +105,7 @@ def load_start(run: Path, problem: AbstractProblem) -> Solution:
     described = _described(run)
     model = rebuild(described["model"], known_classes())
     small = Recipe(model=model, dtype=described["dtype"], num_points=1, pool_size=1)
-    trainer = trainer_from(about, problem, run, small, allows_change=True)
+    trainer = trainer_from(about, problem, run, small)
     with precision(small.dtype):
         like = trainer.build()
         (best, last), header = load_tree(folder.checkpoint("best"), (like, like))

@@ -176,7 +176,7 @@ def _solve_one(
             start=start,
             resume=flags.resume is not None,
             allows_change=flags.allow_change,
-            callback=panel or Lines(),
+            callback=panel or Lines(tells_result=False),
         )
     except KeyboardInterrupt:  # before the first step, or at the second Ctrl-C
         if RunFolder(run).checkpoint("latest").exists():

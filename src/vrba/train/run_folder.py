@@ -129,16 +129,15 @@ class RunFolder:
 
 
 def describe_problem(problem: AbstractProblem) -> dict[str, Any]:
-    """The class, its settings, and a fingerprint of the code that defines it."""
+    """The class, its settings, and a fingerprint of the file that defines it."""
     kind = type(problem)
     try:
-        source = inspect.getsource(kind)
+        source = Path(inspect.getfile(kind)).read_bytes()
     except (OSError, TypeError):
-        source = ""
-    is_shipped = kind.__module__.startswith("vrba.problems")
+        source = b""  # typed into a notebook or an interpreter
     return {
         "name": kind.__name__,
-        "is_shipped": is_shipped,
-        "fingerprint": hashlib.sha256(source.encode()).hexdigest(),
+        "is_shipped": kind.__module__.startswith("vrba.problems"),
         "settings": describe(problem),
+        "source": hashlib.sha256(source).hexdigest(),
     }

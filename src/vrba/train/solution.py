@@ -1,7 +1,6 @@
 """A solved problem: a function, what is known of its accuracy, and its files."""
 
 import html
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -115,10 +114,11 @@ class Solution(eqx.Module):
         path: str | os.PathLike[str], problem: AbstractProblem | None = None
     ) -> "Solution":
         """Reads a run folder. No code in it is run: a problem that does not come with
-        the package must be given."""
+        the package must be given, with the ansatz and fields of the run."""
         folder = RunFolder(path)
         about = folder.about()
         trainer = trainer_from(about, problem, path)
+        check_same(about, trainer.formulation.problem, path, ("name", "settings"))
         with precision(trainer.recipe.dtype):
             params = trainer.build()
             (best, last), header = load_tree(
@@ -224,8 +224,6 @@ def trainer_from(
     problem: AbstractProblem | None,
     path: Any,
     recipe: Recipe | None = None,
-    *,
-    allows_change: bool = False,
 ) -> Trainer:
     """The trainer that a run folder describes."""
     described = about["problem"]
@@ -238,17 +236,6 @@ def trainer_from(
                 "problem=MyProblem())`."
             )
         problem = rebuild(described["settings"], known_classes())
-    found = describe_problem(problem)
-    if not allows_change and found != described:
-        what = "settings" if found["name"] == described["name"] else "class"
-        if found["settings"] == described["settings"]:
-            what = "source"
-        raise ValueError(
-            f"`{path}` was made with another {what} of `{described['name']}`: "
-            f"{json.dumps(described['settings'])} there, "
-            f"{json.dumps(found['settings'])} here. Give the same problem, or allow "
-            "the change."
-        )
     recipe = recipe or rebuild(about["recipe"], known_classes())
     recipe = eqx.tree_at(
         lambda r: r.block_size,
@@ -258,6 +245,24 @@ def trainer_from(
     )
     with precision(recipe.dtype):
         return Trainer(Formulation(problem), recipe, about["seed"])
+
+
+def check_same(
+    about: dict[str, Any],
+    problem: AbstractProblem,
+    path: Any,
+    keys: tuple[str, ...] = ("name", "settings", "source"),
+) -> None:
+    """Refuses another problem than that of a run."""
+    there, here = about["problem"], describe_problem(problem)
+    differing = [key for key in keys if there[key] != here[key]]
+    if differing:
+        key = differing[0]
+        texts = "" if key == "source" else f": {there[key]} there, {here[key]} here"
+        raise ValueError(
+            f"`{path}` is a run of `{there['name']}` with another {key}{texts}. Give "
+            "the same problem, or allow the change."
+        )
 
 
 def _shipped() -> list[type]:

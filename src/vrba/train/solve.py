@@ -18,7 +18,13 @@ from .callbacks import AbstractCallback, Lines, Plan
 from .loop import run_loop, watch_signals
 from .recipe import Recipe, default_recipe
 from .run_folder import RunFolder, describe_problem
-from .solution import Solution, reference_of, relative_error, trainer_from
+from .solution import (
+    Solution,
+    check_same,
+    reference_of,
+    relative_error,
+    trainer_from,
+)
 from .trainer import Check, Trainer, TrainState
 
 
@@ -82,7 +88,7 @@ class _Run:
             seconds = header["seconds"]
             self.record = folder.rewind(int(state.num_steps))
         else:
-            state = trainer.init(None if start is None else start.params)
+            state = trainer.init(None if start is None else _fitting(start, trainer))
         check_finite(trainer, state)
         if folder is not None and not resume:
             folder.begin(self.about)
@@ -228,9 +234,9 @@ def check_finite(trainer: Trainer, state: TrainState) -> None:
 def _made(problem, recipe, seed, minutes) -> Trainer:
     if problem is None:
         raise ValueError("`problem` is missing: give one, or resume a run.")
-    formulation = Formulation(problem)
-    recipe = default_recipe(formulation, minutes) if recipe is None else recipe
-    with precision(recipe.dtype):
+    with precision("float64" if recipe is None else recipe.dtype):
+        formulation = Formulation(problem)
+        recipe = default_recipe(formulation, minutes) if recipe is None else recipe
         return Trainer(formulation, recipe, seed)
 
 
@@ -238,10 +244,23 @@ def _reopened(folder, problem, recipe, allows_change) -> tuple[Trainer, dict[str
     if folder is None:
         raise ValueError("`resume=True` needs the folder of a run: give `run`.")
     about = folder.about()
-    trainer = trainer_from(
-        about, problem, folder.path, recipe, allows_change=allows_change
-    )
+    trainer = trainer_from(about, problem, folder.path, recipe)
+    if not allows_change:
+        check_same(about, trainer.formulation.problem, folder.path)
     return trainer, about
+
+
+def _fitting(start: Solution, trainer: Trainer) -> Any:
+    """The parameters to begin from, if the recipe's network has such."""
+    shapes = lambda tree: [leaf.shape for leaf in jax.tree.leaves(tree)]
+    own = jax.eval_shape(trainer.build)
+    if shapes(own) != shapes(start.params):
+        raise ValueError(
+            f"`start` has a network of {shapes(start.params)}, the recipe one of "
+            f"{shapes(own)}: give the recipe of the run to start from."
+        )
+    dtype = trainer.recipe.dtype
+    return jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype), start.params)
 
 
 def _about(trainer: Trainer, minutes: float | int | None) -> dict[str, Any]:

@@ -1,6 +1,8 @@
 """Normal equations by the host's BLAS, which multiplies faster than XLA on a CPU."""
 
+import functools
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import equinox as eqx
@@ -10,6 +12,7 @@ from jax.core import Tracer
 from jaxtyping import Float
 from scipy.linalg.blas import get_blas_funcs
 from scipy.linalg.lapack import get_lapack_funcs
+from threadpoolctl import ThreadpoolController
 
 from ...core import flatten
 from ..least_squares import AbstractLeastSquares
@@ -63,7 +66,7 @@ class HostCholesky(AbstractSolver):
     def assemble(
         self, objective: AbstractLeastSquares, params: Any, relative_damping: Scalar
     ) -> HostSystem | CholeskySystem:
-        """Products of blocks, in turn: XLA and BLAS at once slow each other down."""
+        """Products of blocks on one core, Jacobians on the other."""
         if isinstance(relative_damping, Tracer):
             raise ValueError(
                 "`HostCholesky` cannot be compiled into a larger program: take "
@@ -77,10 +80,11 @@ class HostCholesky(AbstractSolver):
         matrix = np.zeros((size, size), dtype, order="F")
         pulled = np.zeros(size, dtype)
         square, times = get_blas_funcs(("syrk", "gemv"), (matrix,))
-        for rows, jacobian in _blocks(objective, params):
-            across = np.asarray(jacobian).T
-            matrix = square(1.0, across, beta=1.0, c=matrix, overwrite_c=True)
-            pulled = times(1.0, across, np.asarray(rows), 1.0, pulled)
+        with _one_thread():
+            for rows, jacobian in _blocks(objective, params):
+                across = np.asarray(jacobian).T
+                matrix = square(1.0, across, beta=1.0, c=matrix, overwrite_c=True)
+                pulled = times(1.0, across, np.asarray(rows), 1.0, pulled)
         return HostSystem(pulled, np.trace(matrix), matrix)
 
     def factor(
@@ -92,7 +96,10 @@ class HostCholesky(AbstractSolver):
         matrix = system.matrix.copy(order="F")
         np.einsum("ii->i", matrix)[:] += np.asarray(damping)
         (factorise,) = get_lapack_funcs(("potrf",), (matrix,))
-        upper, failed = factorise(matrix, lower=False, clean=False, overwrite_a=True)
+        with _one_thread():
+            upper, failed = factorise(
+                matrix, lower=False, clean=False, overwrite_a=True
+            )
         return HostTriangle(None if failed else upper, system.pulled)
 
     def step(self, factor: HostTriangle | Triangle) -> Vector:
@@ -110,7 +117,8 @@ class HostCholesky(AbstractSolver):
         if factor.upper is None:
             return jnp.full(vector.shape, jnp.nan, vector.dtype)
         (substitute,) = get_lapack_funcs(("potrs",), (factor.upper,))
-        return jnp.asarray(substitute(factor.upper, np.asarray(vector))[0])
+        with _one_thread():
+            return jnp.asarray(substitute(factor.upper, np.asarray(vector))[0])
 
     def loop(
         self, go_on: Callable[[Any], Any], body: Callable[[Any], Any], carry: Any
@@ -121,11 +129,28 @@ class HostCholesky(AbstractSolver):
         return carry
 
 
+@functools.cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def _one_thread() -> AbstractContextManager[Any]:
+    """BLAS on one core: the other makes the next block, and a factorisation on several
+    takes many times as long as soon as another program wants one of them."""
+    return _controller().limit(limits=1, user_api="blas")
+
+
 def _blocks(objective, params):
-    """Residuals and Jacobian of every block."""
+    """Residuals and Jacobian of every block; the next one is made meanwhile."""
+    waiting = None
     for term in objective.terms:
         for block in range(term.num_blocks):
-            yield _jacobian(term, params, jnp.asarray(block, jnp.int32))
+            coming = _jacobian(term, params, jnp.asarray(block, jnp.int32))
+            if waiting is not None:
+                yield waiting
+            waiting = coming
+    if waiting is not None:
+        yield waiting
 
 
 @eqx.filter_jit

@@ -8,10 +8,13 @@ from ...core import AbstractCallback, Plan, span
 
 
 class Lines(AbstractCallback):
-    """One line for each check, on standard error unless a stream is given."""
+    """One line for each check, on standard error unless a stream is given; the result
+    too, unless the caller tells it."""
 
-    def __init__(self, stream: io.TextIOBase | None = None):
-        self._stream = stream
+    def __init__(
+        self, stream: io.TextIOBase | None = None, *, tells_result: bool = True
+    ):
+        self._stream, self._tells_result = stream, tells_result
 
     def begin(self, plan: Plan) -> None:
         """What is about to be done."""
@@ -29,7 +32,8 @@ class Lines(AbstractCallback):
 
     def end(self, sentence: str) -> None:
         """The result."""
-        self._write(sentence)
+        if self._tells_result:
+            self._write(sentence)
 
     def _write(self, text: str) -> None:
         (self._stream or sys.stderr).write(text + "\n")
