@@ -6,16 +6,14 @@ over all points at once, with `jax.value_and_grad`, as a program without the pac
 would be written. `shared`: the same with all orders from one nest of `jvp`.
 """
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 
 import vrba
 from vrba.models import MLP
-from vrba.optim import LeastSquares
-from vrba.problems import KdV
-from vrba.problems.burgers import Burgers
+from vrba.problems import Burgers, Formulation, KdV
 from vrba.train import Trainer
-from vrba.problems import Formulation
 
 from .timing import time_together
 
@@ -89,17 +87,14 @@ def measure(problem, equation, order):
         repeats=3,
     )
     gap = abs(float(ours(network)[0] / whole(network)[0]) - 1)
-    print(
-        f"{type(problem).__name__}: block {trainer.block_size}, losses agree to {gap:.0e}"
-    )
+    name = type(problem).__name__
+    print(f"{name}: blocks of {trainer.block_size}, losses agree to {gap:.0e}")
     for name, seconds in times.items():
         print(f"  {name:12s} {1e3 * seconds:7.1f} ms  {seconds / times['vrba']:.2f} x")
 
 
 def with_ids(state, ids):
     """The state with other points drawn."""
-    import equinox as eqx
-
     return eqx.tree_at(lambda s: s.ids, state, ids)
 
 

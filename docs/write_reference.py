@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 import vrba
+import vrba.report
 
 PAGE = Path(__file__).parent / "reference.md"
 HEAD = """# Reference
@@ -26,15 +27,19 @@ def exports(package: ModuleType) -> list[str]:
 
 def documented() -> dict[str, list[Any]]:
     """Exported classes and functions by kind: policies first, core last."""
-    rooms = (vrba, vrba.optim, vrba.core)
+    above = (vrba.problems, vrba.domains, vrba.models, vrba.train, vrba.fields)
+    rooms = (vrba, *above, vrba.optim, vrba.report, vrba.core)
     values = [getattr(room, name) for room in rooms for name in exports(room)]
-    values = [value for value in values if not inspect.ismodule(value)]
+    values = [v for v in values if getattr(v, "__module__", "").startswith("vrba.")]
     functions = filter(inspect.isfunction, vars(vrba.presets).values())
     values += [fn for fn in functions if kind_of(fn) == "Presets"]
     found: dict[str, list[Any]] = {}
     for value in dict.fromkeys(values):
         found.setdefault(kind_of(value), []).append(value)
-    rank = {"Policies": -2, "Presets": -1, "Driver": 1, "Optimizers": 2, "Core": 4}
+    first = ("Problems", "Conditions", "Domains", "Architectures", "Models", "Train")
+    rank = {kind: place - 20 for place, kind in enumerate(first)}
+    rank |= {"Policies": -2, "Presets": -1, "Driver": 1, "Optimizers": 2}
+    rank |= {"Fields": 4, "Report": 5, "Callbacks": 6, "Core": 7}
 
     def place(kind: str) -> tuple[int, str]:
         is_optim = room_of(found[kind][0]) == "optim"
@@ -50,12 +55,14 @@ def kind_of(value: Any) -> str:
     roots = [name[8:] for name in bases if name.startswith("Abstract")]
     if room_of(value) == "optim":
         return kind_in_optim(value, roots)
+    if "Propagated" in roots:
+        return room_of(value).capitalize()
     if roots:
         return plural(roots[-1])
     if value.__name__.endswith("State"):
         return "States"
-    room, file = public_module(value).split(".")[1:]
-    return (room if room == "core" else file).capitalize()
+    room, *_, file = public_module(value).split(".")[1:]
+    return (file if room == "adapt" else room).capitalize()
 
 
 def kind_in_optim(value: Any, roots: list[str]) -> str:
@@ -90,7 +97,8 @@ def name_of(value: Any) -> str:
     """How a reader who imported `vrba` calls it."""
     if getattr(vrba, value.__name__, None) is value:
         return value.__name__
-    home = "optim" if room_of(value) == "optim" else kind_of(value).lower()
+    is_adapt = room_of(value) == "adapt"
+    home = kind_of(value).lower() if is_adapt else room_of(value)
     return f"{home}.{value.__name__}"
 
 

@@ -143,7 +143,8 @@ def test_minutes_end_a_run():
 def test_float32_stays_float32():
     found = solve(recipe=tiny_recipe(dtype="float32", max_steps=8))
     assert found(np.linspace(0, 1, 3)).dtype == np.float32
-    assert {leaf.dtype for leaf in jax.tree.leaves(found.params)} == {np.dtype("float32")}
+    kinds = {leaf.dtype for leaf in jax.tree.leaves(found.params)}
+    assert kinds == {np.dtype("float32")}
 
 
 class Blows(vrba.AbstractProblem):

@@ -17,8 +17,8 @@ class AbstractProblem(eqx.Module):
     """
 
     fields: ClassVar[tuple[str, ...]] = ("u",)
-    reference: ClassVar[Callable[[Any], Any] | None] = None
-    domain: eqx.AbstractClassVar[AbstractDomain]
+    reference: ClassVar[Callable[..., Any] | None] = None
+    domain: ClassVar[AbstractDomain]
 
     @abc.abstractmethod
     def equations(self, *arguments: Any, **named: Any) -> dict[str, Any]:

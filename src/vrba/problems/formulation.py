@@ -180,7 +180,7 @@ def _check_problem(problem: AbstractProblem) -> None:
     if not isinstance(problem, AbstractProblem):
         raise ValueError(f"`problem` must be an `AbstractProblem`, got {problem!r}.")
     kind = type(problem).__name__
-    domain, fields = problem.domain, problem.fields
+    domain, fields = getattr(problem, "domain", None), problem.fields
     if not isinstance(domain, AbstractDomain):
         raise ValueError(
             f"`{kind}.domain` must be a domain such as `Box`, got {domain!r}."

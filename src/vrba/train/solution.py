@@ -236,15 +236,16 @@ def trainer_from(
                 "problem=MyProblem())`."
             )
         problem = rebuild(described["settings"], known_classes())
-    recipe = recipe or rebuild(about["recipe"], known_classes())
-    recipe = eqx.tree_at(
+    chosen: Any = recipe or rebuild(about["recipe"], known_classes())
+    chosen = eqx.tree_at(
         lambda r: r.block_size,
-        recipe,
+        chosen,
         about["block_size"],
         is_leaf=lambda x: x is None,
     )
-    with precision(recipe.dtype):
-        return Trainer(Formulation(problem), recipe, about["seed"])
+    with precision(chosen.dtype):
+        formulation = Formulation(problem)  # pyright: ignore[reportArgumentType]
+        return Trainer(formulation, chosen, about["seed"])
 
 
 def check_same(

@@ -89,15 +89,12 @@ class Trainer(eqx.Module):
             self.policies[name] = soft.policy or presets.uniform()
             self.weights[name] = soft.weight
         sizes = {n: _sizes(recipe, formulation.conditions.get(n)) for n in residuals}
-        sample = lambda n, count, seed: tuple(
-            jnp.asarray(part, dtype) for part in residuals[n].sample(count, seed=seed)
-        )
         seeds = np.random.SeedSequence(seed).generate_state(2 * len(residuals))
         self.pools, self.held_out = {}, {}
-        for k, name in enumerate(residuals):
+        for k, (name, residual) in enumerate(residuals.items()):
             pool, fresh = sizes[name]
-            self.pools[name] = sample(name, pool, int(seeds[2 * k]))
-            self.held_out[name] = sample(name, fresh, int(seeds[2 * k + 1]))
+            self.pools[name] = _sampled(residual, pool, seeds[2 * k], dtype)
+            self.held_out[name] = _sampled(residual, fresh, seeds[2 * k + 1], dtype)
         self.block_size = recipe.block_size or self._fitting_block(residuals, dtype)
 
     def _fitting_block(self, residuals: dict[str, Residual], dtype: Any) -> int:
@@ -263,6 +260,12 @@ def _sizes(recipe: Recipe, condition: AbstractCondition | None) -> tuple[int, in
         return recipe.pool_size, recipe.num_held_out
     count = condition.soft.num_points or recipe.num_condition_points
     return 8 * count, 2 * count
+
+
+def _sampled(residual: Residual, num_points: int, seed: Any, dtype: Any) -> Rows:
+    """Points of a term on the device, with the condition's number at each."""
+    points, numbers = residual.sample(num_points, seed=int(seed))
+    return jnp.asarray(points, dtype), jnp.asarray(numbers, dtype)
 
 
 def _make_terms(trainer: Trainer, state: TrainState) -> dict[str, PointTerm]:
