@@ -1,5 +1,6 @@
 """Many points at once, in blocks that stay in the cache."""
 
+import math
 import os
 from collections.abc import Callable
 from typing import Any
@@ -35,11 +36,12 @@ def in_blocks(fn: Callable[[Any], Any], rows: Any, block_size: int) -> Any:
 
 
 def choose_block_size(num_numbers: int, dtype: Any) -> int:
-    """Points whose `num_numbers` each, in one layer, fill the second-level cache."""
+    """The power of two of points, with `num_numbers` each in one layer, that comes
+    nearest to filling the second-level cache."""
     try:
         cache = os.sysconf("SC_LEVEL2_CACHE_SIZE")
     except (ValueError, OSError):
         cache = 0
     cache = cache if cache > 0 else _USUAL_CACHE
     fitting = cache // (num_numbers * np.dtype(dtype).itemsize)
-    return int(np.clip(1 << max(int(fitting).bit_length() - 1, 0), 256, 4096))
+    return int(np.clip(2 ** round(math.log2(max(fitting, 1))), 256, 4096))

@@ -66,7 +66,7 @@ class HostCholesky(AbstractSolver):
     def assemble(
         self, objective: AbstractLeastSquares, params: Any, relative_damping: Scalar
     ) -> HostSystem | CholeskySystem:
-        """Products of blocks on one core, Jacobians on the other."""
+        """Products of blocks, in turn: XLA and BLAS at once slow each other down."""
         if isinstance(relative_damping, Tracer):
             raise ValueError(
                 "`HostCholesky` cannot be compiled into a larger program: take "
@@ -80,11 +80,10 @@ class HostCholesky(AbstractSolver):
         matrix = np.zeros((size, size), dtype, order="F")
         pulled = np.zeros(size, dtype)
         square, times = get_blas_funcs(("syrk", "gemv"), (matrix,))
-        with _one_thread():
-            for rows, jacobian in _blocks(objective, params):
-                across = np.asarray(jacobian).T
-                matrix = square(1.0, across, beta=1.0, c=matrix, overwrite_c=True)
-                pulled = times(1.0, across, np.asarray(rows), 1.0, pulled)
+        for rows, jacobian in _blocks(objective, params):
+            across = np.asarray(jacobian).T
+            matrix = square(1.0, across, beta=1.0, c=matrix, overwrite_c=True)
+            pulled = times(1.0, across, np.asarray(rows), 1.0, pulled)
         return HostSystem(pulled, np.trace(matrix), matrix)
 
     def factor(
@@ -135,22 +134,16 @@ def _controller() -> ThreadpoolController:
 
 
 def _one_thread() -> AbstractContextManager[Any]:
-    """BLAS on one core: the other makes the next block, and a factorisation on several
-    takes many times as long as soon as another program wants one of them."""
+    """BLAS on one core. OpenBLAS synchronises a factorisation so often that on several
+    it takes many times as long as soon as another program wants one of them."""
     return _controller().limit(limits=1, user_api="blas")
 
 
 def _blocks(objective, params):
-    """Residuals and Jacobian of every block; the next one is made meanwhile."""
-    waiting = None
+    """Residuals and Jacobian of every block."""
     for term in objective.terms:
         for block in range(term.num_blocks):
-            coming = _jacobian(term, params, jnp.asarray(block, jnp.int32))
-            if waiting is not None:
-                yield waiting
-            waiting = coming
-    if waiting is not None:
-        yield waiting
+            yield _jacobian(term, params, jnp.asarray(block, jnp.int32))
 
 
 @eqx.filter_jit
