@@ -122,7 +122,7 @@ def test_settings_come_back_from_json(name):
 def test_what_cannot_come_back_says_so():
     policy = vrba.Sampling(vrba.Custom(lambda s: s**2))
     described = json.loads(json.dumps(describe(vrba.Recipe(policy=policy))))
-    with pytest.raises(ValueError, match="give the recipe again"):
+    with pytest.raises(ValueError, match="give it again"):
         rebuild(described, known_classes())
     with pytest.raises(ValueError, match="`Unheard` is not known"):
         rebuild({"class": "Unheard"}, known_classes())

@@ -12,9 +12,10 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
-from train_cases import Decay, tiny_recipe
+from train_cases import Decay, Edge, tiny_recipe
 
 import vrba
+from vrba import optim
 from vrba.core import checkpoint
 from vrba.train import RunFolder, Silent, Solution
 from vrba.train.trainer import Trainer
@@ -59,12 +60,8 @@ def assert_as_if_never_stopped(found, unbroken):
     whole, path = unbroken
     assert is_same(found, whole)
     assert without_times(found.record) == without_times(whole.record)
-    folder = RunFolder(found_path(found, path))
+    folder = RunFolder(found.run)
     assert without_times(folder.record()) == without_times(RunFolder(path).record())
-
-
-def found_path(found, path):
-    return found.run if found.run is not None else path
 
 
 def die_at(monkeypatch, method, is_last):
@@ -115,13 +112,38 @@ def test_killed_while_a_checkpoint_is_written(name, unbroken, tmp_path, monkeypa
     assert_as_if_never_stopped(resume(tmp_path / "run"), unbroken)
 
 
-def test_killed_before_the_first_checkpoint(unbroken, tmp_path, monkeypatch):
+def test_killed_before_the_run_is_described(unbroken, tmp_path, monkeypatch):
+    def die(*args):
+        raise Killed
+
     with monkeypatch.context() as patch:
-        die_at(patch, "check", lambda state: True)
-        patch.setattr(RunFolder, "save", lambda *args: None)
+        patch.setattr(RunFolder, "write_about", die)
         with pytest.raises(Killed):
             run(tmp_path / "run")
-    assert not RunFolder(tmp_path / "run").checkpoint("latest").exists()
+    assert_as_if_never_stopped(run(tmp_path / "run"), unbroken)
+
+
+@pytest.mark.parametrize("has_latest", [True, False])
+def test_killed_before_a_checkpoint_takes_its_place(
+    has_latest, unbroken, tmp_path, monkeypatch
+):
+    """Two renames follow the writing; between them the folder has no `latest`."""
+    whole = os.replace
+
+    def dying(source, target):
+        is_rename = str(source).endswith("coming.npz")
+        if is_rename and checkpoint.load_header(source)["step"] >= 9:
+            raise Killed
+        whole(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", dying)
+        with pytest.raises(Killed):
+            run(tmp_path / "run")
+    folder = RunFolder(tmp_path / "run")
+    assert not folder.checkpoint("latest").exists()
+    if has_latest:  # killed before the first of the two
+        whole(folder.checkpoint("previous"), folder.checkpoint("latest"))
     assert_as_if_never_stopped(resume(tmp_path / "run"), unbroken)
 
 
@@ -230,6 +252,64 @@ def test_more_steps_after_the_end(unbroken, tmp_path):
     )
     straight = vrba.solve(Decay(), tiny_recipe(max_steps=26), callback=Silent())
     assert is_same(longer, straight)
+
+
+def test_a_changed_recipe_is_written_down(unbroken, tmp_path):
+    run(tmp_path / "run")
+    longer = tiny_recipe(max_steps=23, redraw_every=5)
+    with_more = {"resume": True, "callback": Silent()}
+    vrba.solve(Decay(), longer, run=tmp_path / "run", minutes=9, **with_more)
+    about = RunFolder(tmp_path / "run").about()
+    assert about["minutes"] == 9 and about["recipe"]["redraw_every"] == 5
+    again = vrba.solve(Decay(), run=tmp_path / "run", **with_more)
+    assert again.trainer.recipe.max_steps == 23 and again.result["step"] == 23
+
+
+def test_a_saved_solution_is_not_resumed(unbroken, tmp_path):
+    path = unbroken[0].save(tmp_path / "kept")
+    with pytest.raises(ValueError, match="holds a solution, not a run"):
+        resume(path)
+    assert is_same(Solution.load(path, problem=Decay()), unbroken[0])
+
+
+def test_a_run_that_has_not_ended_can_be_looked_at(unbroken, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        die_at(patch, "advance", lambda state: int(state.num_steps) >= 9)
+        with pytest.raises(Killed):
+            run(tmp_path / "run")
+    found = Solution.load(tmp_path / "run", problem=Decay())
+    assert "residual" in repr(found) and found.result["status"].startswith(
+        "The run has"
+    )
+    assert found.result["step"] == 8 and "checksum" not in found.result
+
+
+def test_other_policies_terms_and_types_resume(tmp_path, monkeypatch):
+    """Weighting, a condition with a policy of its own, balance, float32."""
+    edge = vrba.Soft(weight=3.0, policy=vrba.presets.vrba())
+    problem = Edge(edge)
+    recipe = tiny_recipe(
+        optimizer=optim.Sequence(
+            optim.Stage(optim.Adam(0.01), optim.AfterSteps(5)),
+            optim.QuasiNewton(search=optim.Backtracking()),
+        ),
+        policy=vrba.presets.vrba(),
+        balance=vrba.GradientNorms(),
+        scans_pool=False,
+        redraw_every=2,
+        max_steps=11,
+        dtype="float32",
+    )
+    options = {"callback": Silent(), "save_every": 0.0}
+    whole = vrba.solve(problem, recipe, run=tmp_path / "whole", **options)
+    weights = [entry["weight edge"] for entry in whole.record]
+    assert weights[0] != 3 and len(set(weights)) == len(weights)
+    with monkeypatch.context() as patch:
+        die_at(patch, "advance", lambda state: int(state.num_steps) >= 7)
+        with pytest.raises(Killed):
+            vrba.solve(problem, recipe, run=tmp_path / "run", **options)
+    found = vrba.solve(problem, run=tmp_path / "run", resume=True, **options)
+    assert is_same(found, whole)
 
 
 def test_loading_runs_no_code(unbroken, tmp_path):

@@ -123,6 +123,51 @@ def test_warm_start_begins_where_the_other_ended(solution):
     assert warm.result["errors"]["last"] < 0.1 * cold.result["errors"]["last"]
 
 
+def test_a_start_brings_its_network():
+    """Without a recipe the network of the start is taken, whatever the time given."""
+    wide = solve(recipe=tiny_recipe(model=vrba.MLP(width=7, depth=1), max_steps=1))
+    found = vrba.solve(Decay(), start=wide, minutes=1e-5, callback=Silent())
+    assert found.trainer.recipe.model == vrba.MLP(width=7, depth=1)
+    with pytest.raises(ValueError, match=r"`start` has a network of \[\(7, 1\)"):
+        solve(start=wide)
+
+
+class Cubic(eqx.Module):
+    """A network of one's own: a polynomial, with a function that is not trained."""
+
+    factors: jax.Array
+    fn: object = staticmethod(jnp.polyval)
+
+    def __call__(self, inputs):
+        return self.fn(self.factors, inputs[:1])
+
+
+def test_a_network_of_ones_own():
+    own = Cubic(jnp.zeros(6))
+    recipe = tiny_recipe(model=own, optimizer=optim.LevenbergMarquardt(), max_steps=9)
+    found = solve(recipe=recipe)
+    assert found.result["errors"]["selected"] < 1e-3
+    assert found.result["about"]["num_params"] == 6
+
+
+def test_a_policy_that_descends_no_mean_of_squares_is_refused():
+    policy = vrba.Weighting(vrba.Quadratic(), objective=vrba.FirstPowerLoss())
+    with pytest.raises(ValueError, match="policy of `equations` has the objective"):
+        solve(recipe=tiny_recipe(policy=policy))
+
+
+def test_data_take_no_part_in_the_selection(pair):
+    squares = {name: value**2 for name, value in pair.result["residuals"].items()}
+    assert squares["data of u"] > 0
+    rest = sum(square for name, square in squares.items() if name != "data of u")
+    assert pair.result["score"] == pytest.approx(rest)
+
+
+def test_seeds_are_checked():
+    with pytest.raises(ValueError, match="`seed` must be between 0"):
+        solve(seed=-1)
+
+
 def test_lines_tell_plan_progress_and_result():
     stream = io.StringIO()
     solve(callback=Lines(stream))

@@ -1,5 +1,6 @@
 """A small problem with an exact solution, whose programs all tests share."""
 
+import equinox as eqx
 import jax.numpy as jnp
 
 import vrba
@@ -25,6 +26,22 @@ class Decay(vrba.AbstractProblem):
     def reference(self):
         exact = lambda x: jnp.exp(-self.rate * x)
         return vrba.Reference.from_function(self.domain, exact, (65,))
+
+
+class Edge(vrba.AbstractProblem):
+    """The same with its condition in the loss."""
+
+    soft: vrba.Soft = vrba.Soft()
+    domain = vrba.Box(x=(0, 2))
+
+    def equations(self, u, x):
+        return {"decay": u.x + u}
+
+    def conditions(self):
+        soft = eqx.tree_at(
+            lambda s: s.name, self.soft, "edge", is_leaf=lambda x: x is None
+        )
+        return [vrba.Dirichlet(1.0, on="x", at=0.0, soft=soft)]
 
 
 THREE_STAGES = optim.Sequence(

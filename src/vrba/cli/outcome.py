@@ -56,7 +56,7 @@ def summary_of_all(
 
 def best_of(solutions: Sequence[Solution]) -> int:
     """Which one has the lowest residual on held-out points: no reference is asked."""
-    return min(range(len(solutions)), key=lambda k: solutions[k].result["residual_l2"])
+    return min(range(len(solutions)), key=lambda k: solutions[k].result["score"])
 
 
 def sentence(solutions: Sequence[Solution], best: int) -> str:

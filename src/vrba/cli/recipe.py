@@ -74,22 +74,27 @@ def new_recipe(
 
 def resumed_recipe(flags: RecipeFlags, run: Path) -> Recipe:
     """The recipe of a run, with the flags on top."""
-    described, optimizer = _described(run), _optimizer(flags)
-    if optimizer is None:
-        if not _is_readable(described["optimizer"]):
+    described = dict(_described(run))
+    for part in ("optimizer", "policy"):
+        if _is_readable(described[part]):
+            continue
+        if getattr(flags, part) is None:
             raise UsageError(
-                f"The optimizer of `{run}` cannot be read from the folder: give it "
-                "again, `--optimizer NAME`."
+                f"The {part} of `{run}` cannot be read from the folder: give it again, "
+                f"`--{part} NAME`."
             )
-        return _changed(rebuild(described, known_classes()), flags)
-    # An optimizer that is given again need not be readable from the file.
-    base = rebuild(described | {"optimizer": None}, known_classes())
-    return _changed(dataclasses.replace(base, optimizer=optimizer), flags)
+        described[part] = None  # given again, it need not be read
+    base: Any = rebuild(described, known_classes())
+    optimizer = _optimizer(flags)
+    if optimizer is not None:
+        base = dataclasses.replace(base, optimizer=optimizer)
+    return _changed(base, flags)
 
 
-def has_readable_optimizer(recipe: Recipe) -> bool:
-    """Whether the optimizer can be read back from the folder of a run."""
-    return _is_readable(describe(recipe.optimizer))
+def unreadable_parts(recipe: Recipe) -> list[str]:
+    """What cannot be read back from the folder of a run, and must be given again."""
+    parts = {"optimizer": recipe.optimizer, "policy": recipe.policy}
+    return [name for name, part in parts.items() if not _is_readable(describe(part))]
 
 
 def dtype_of(run: Path) -> str:
@@ -177,6 +182,8 @@ def _policy(base: Recipe, flags: RecipeFlags) -> AbstractPolicy | None:
 def _model(base: Recipe, flags: RecipeFlags) -> AbstractArchitecture | None:
     sizes = {"width": flags.width, "depth": flags.depth}
     sizes = {name: size for name, size in sizes.items() if size is not None}
-    if sizes and not isinstance(base.model, MLP):
+    if not sizes:
+        return None
+    if not isinstance(base.model, MLP):
         raise UsageError(f"`--{next(iter(sizes))}` is for an MLP, not {base.model}.")
-    return dataclasses.replace(base.model, **sizes) if sizes else None
+    return dataclasses.replace(base.model, **sizes)

@@ -20,10 +20,10 @@ from .recipe import (
     RecipeFlags,
     check_start,
     dtype_of,
-    has_readable_optimizer,
     load_start,
     new_recipe,
     resumed_recipe,
+    unreadable_parts,
 )
 from .target import file_of, load_problem, name_of
 
@@ -53,7 +53,7 @@ class Solve(AbstractCommand):
     minutes: Annotated[float | None, arg(metavar="MINUTES", help_behavior_hint="")] = (
         None
     )
-    """Minutes at most, for each seed."""
+    """Minutes at most in all, also before a resume, for each seed."""
     seed: int = 0
     """Random numbers: the network and the points."""
     seeds: int = 1
@@ -94,12 +94,12 @@ class Solve(AbstractCommand):
                 problem = load_problem(self.target, self.set)
             solutions, runs = _solve_all(self, problem)
         best = best_of(solutions)
+        _tell(self, solutions, runs, best)
         if self.export is not None:
             self.export.parent.mkdir(parents=True, exist_ok=True)
             solutions[best].export(self.export)
         for run in runs:
             write_figures(run)
-        _tell(self, solutions, runs, best)
         return _exit_code(solutions)
 
 
@@ -116,6 +116,8 @@ def _check(flags: Solve) -> None:
         given = {"--start": flags.start, "--out": flags.out}
         given |= {"--seed": flags.seed or None, "--dtype": flags.recipe.dtype}
         given |= {"--seeds": flags.seeds - 1 or None}
+        sizes = ("points", "pool", "width", "depth")
+        given |= {f"--{name}": getattr(flags.recipe, name) for name in sizes}
         wrong = [name for name, value in given.items() if value is not None]
         if wrong:
             raise UsageError(f"`{wrong[0]}` is that of the run with `--resume`.")
@@ -125,11 +127,12 @@ def _check(flags: Solve) -> None:
         raise UsageError(f"`--minutes` must be positive, got {flags.minutes:g}.")
     if flags.export is not None and flags.export.suffix not in (".npz", ".nc"):
         raise UsageError(f"`--export {flags.export}` must end in .npz or .nc.")
-    if flags.out is not None and RunFolder(flags.out).recipe_file.exists():
-        raise UsageError(
-            f"`{flags.out}` already holds a run: go on with `--resume {flags.out}`, or "
-            "choose another folder."
-        )
+    for folder in [] if flags.out is None else _folders(flags, flags.out):
+        if RunFolder(folder).recipe_file.exists():
+            raise UsageError(
+                f"`{folder}` already holds a run: go on with `--resume {folder}`, or "
+                "choose another folder."
+            )
 
 
 def _solve_all(
@@ -147,8 +150,7 @@ def _solve_all(
         check_start(start, recipe, flags.start)
     out = flags.out or _free_folder(Path("runs") / name_of(flags.target or ""))
     solutions, runs = [], []
-    for seed in range(flags.seed, flags.seed + flags.seeds):
-        run = out if flags.seeds == 1 else out / f"seed-{seed}"
+    for seed, run in enumerate(_folders(flags, out), start=flags.seed):
         solutions.append(_solve_one(flags, problem, recipe, seed, run, start))
         runs.append(run)
         if status_of(solutions[-1]) == "interrupted":
@@ -197,15 +199,20 @@ def _how_to_resume(flags: Solve, recipe: Recipe, run: Path) -> str:
     if flags.target is not None and flags.file() is not None:
         settings = [word for pair in flags.set for word in ("--set", pair)]
         words += [flags.target, *settings]
-    name = flags.recipe.optimizer
-    if name is not None and not has_readable_optimizer(recipe):
-        words += ["--optimizer", name]
+    for part in unreadable_parts(recipe):
+        words += [f"--{part}", str(getattr(flags.recipe, part))]
     if flags.resume is not None:
         again = {"--steps": flags.recipe.steps, "--minutes": flags.minutes}
         for flag, value in again.items():
             words += [] if value is None else [flag, str(value)]
         words += ["--allow-change"] * flags.allow_change
     return f"To go on: {shlex.join([*words, '--resume', str(run)])}\n"
+
+
+def _folders(flags: Solve, out: Path) -> list[Path]:
+    """The folder of each seed."""
+    seeds = range(flags.seed, flags.seed + flags.seeds)
+    return [out] if flags.seeds == 1 else [out / f"seed-{seed}" for seed in seeds]
 
 
 def _free_folder(wanted: Path) -> Path:

@@ -28,12 +28,17 @@ def write_atomically(path: Path, content: bytes) -> None:
             os.fsync(file.fileno())
     except OSError as error:
         beside.unlink(missing_ok=True)
-        raise OSError(
-            error.errno,
-            f"`{path}` could not be written ({error.strerror}); what was there before "
-            "is intact. Free some space, or choose another folder",
-        ) from error
+        raise cannot_write(path, error) from error
     os.replace(beside, path)
+
+
+def cannot_write(path: Path, error: OSError) -> OSError:
+    """The error, with what is lost (nothing) and what to do."""
+    return OSError(
+        error.errno,
+        f"`{path}` could not be written ({error.strerror}); what was there before is "
+        "intact. Free some space, or choose another folder",
+    )
 
 
 def save_tree(path: Path, tree: Any, header: dict[str, Any]) -> None:

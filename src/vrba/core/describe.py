@@ -1,6 +1,7 @@
 """Settings as plain values for a JSON file, and back, without running its code."""
 
 import dataclasses
+import hashlib
 from typing import Any
 
 import equinox as eqx
@@ -10,7 +11,8 @@ import numpy as np
 def describe(value: Any) -> Any:
     """Modules as `{"class": name, setting: ...}`; numbers, strings, lists as they are.
 
-    What has no plain form, such as a function, becomes `{"opaque": text}`.
+    A function becomes `{"function": name}`, an array `{"array": fingerprint}`: enough
+    to tell whether they are the same, not to make them.
     """
     if value is None or isinstance(value, bool | int | float | str):
         return value
@@ -24,7 +26,12 @@ def describe(value: Any) -> Any:
         fields = [field.name for field in dataclasses.fields(value)]
         found = {name: describe(getattr(value, name)) for name in fields}
         return {"class": type(value).__name__, **found}
-    return {"opaque": repr(value)}
+    if hasattr(value, "dtype") and hasattr(value, "shape"):
+        array = np.ascontiguousarray(value)
+        digest = hashlib.sha256(array.tobytes()).hexdigest()
+        return {"array": f"{array.dtype}{array.shape} {digest}"}
+    name = getattr(value, "__qualname__", type(value).__qualname__)
+    return {"function": f"{getattr(value, '__module__', '')}.{name}"}
 
 
 def rebuild(description: Any, known: dict[str, type]) -> Any:
@@ -33,10 +40,10 @@ def rebuild(description: Any, known: dict[str, type]) -> Any:
         return tuple(rebuild(part, known) for part in description)
     if not isinstance(description, dict):
         return description
-    if "opaque" in description:
+    for kind in {"function", "array"} & description.keys():
         raise ValueError(
-            f"{description['opaque']} cannot be read back from a file: give the recipe "
-            "again."
+            f"The {kind} {description[kind]} cannot be read back from a file: give it "
+            "again, with the recipe or the problem."
         )
     if "class" not in description:
         return {key: rebuild(part, known) for key, part in description.items()}
@@ -53,4 +60,7 @@ def rebuild(description: Any, known: dict[str, type]) -> Any:
         )
     for key, part in settings.items():
         object.__setattr__(made, key, part)
+    for base in type(made).__mro__:
+        if "__check_init__" in vars(base):
+            vars(base)["__check_init__"](made)
     return made

@@ -5,6 +5,8 @@ import math
 from pathlib import Path
 from typing import Any
 
+from .checkpoint import cannot_write
+
 
 def append_line(path: Path, entry: dict[str, Any]) -> None:
     """Adds one entry to the log; numbers that are not finite become null."""
@@ -12,8 +14,11 @@ def append_line(path: Path, entry: dict[str, Any]) -> None:
         key: None if isinstance(value, float) and not math.isfinite(value) else value
         for key, value in entry.items()
     }
-    with open(path, "a", encoding="utf-8") as file:
-        file.write(json.dumps(clean) + "\n")
+    try:
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(json.dumps(clean) + "\n")
+    except OSError as error:
+        raise cannot_write(path, error) from error
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:

@@ -29,7 +29,8 @@ class StopFlag:
 
 @contextmanager
 def watch_signals() -> Iterator[StopFlag]:
-    """Ctrl-C and SIGTERM set the flag; a second one ends the program at once."""
+    """Ctrl-C and SIGTERM set the flag; for a second one the program's own handlers are
+    back."""
     flag = StopFlag()
     if threading.current_thread() is not threading.main_thread():
         yield flag
@@ -92,6 +93,8 @@ def run_loop(
             max_steps - done,
             max(1, int(_CALL_SECONDS / max(seconds_per_step, 1e-6))),
         )
+        if trainer.is_turning(state):  # the pace of the next stage is not known
+            count = 1
         before = clock()
         state, steps = trainer.advance(state, count)
         jax.block_until_ready(state.num_steps)

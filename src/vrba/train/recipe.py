@@ -1,5 +1,8 @@
 """Everything that decides how a problem is trained."""
 
+from collections.abc import Callable
+from typing import Any
+
 import equinox as eqx
 
 from ..adapt import AbstractPolicy, Unbiased, presets
@@ -13,6 +16,8 @@ from .balance import AbstractBalance, FixedBalance, GradientNorms
 class Recipe(eqx.Module):
     """Settings of a run.
 
+    `model` is an architecture, or a network of your own: any pytree that is called with
+    the vector of inputs and returns one number for each field.
     `num_points` of a pool of `pool_size` are drawn by the `policy` every `redraw_every`
     steps. The policy sees the residual of the whole pool then, or with
     `scans_pool=False` of the points last trained on. Conditions have
@@ -21,7 +26,7 @@ class Recipe(eqx.Module):
     the one selected.
     """
 
-    model: AbstractArchitecture = MLP()
+    model: AbstractArchitecture | Callable[..., Any] = MLP()
     optimizer: AbstractOptimizer = eqx.field(default_factory=LevenbergMarquardt)
     policy: AbstractPolicy = presets.vrba_sampling(correction=Unbiased())
     balance: AbstractBalance = FixedBalance()
@@ -47,6 +52,8 @@ class Recipe(eqx.Module):
             num_held_out=self.num_held_out,
             max_steps=self.max_steps,
         )
+        if self.block_size is not None:
+            check_count(block_size=self.block_size)
         if self.num_points > self.pool_size:
             raise ValueError(
                 f"`num_points` is {self.num_points}, more than the pool of "
@@ -63,7 +70,7 @@ def default_recipe(
     minutes: float | int | None = None,
     optimizer: AbstractOptimizer | None = None,
 ) -> Recipe:
-    """A recipe chosen by the problem: its dimension, order, fields, and the time given.
+    """A recipe chosen by the order, dimension and number of fields, and by the time.
 
     Levenberg-Marquardt on points drawn in proportion to the residual, corrected for
     it. Networks grow with the time, the number of fields and the order. An `optimizer`

@@ -27,8 +27,8 @@ FORMAT = 1
 
 
 class RunFolder:
-    """`recipe.json`, `metrics.jsonl`, `checkpoint/` and `fields.npz`, each written
-    whole or not at all."""
+    """`recipe.json`, `checkpoint/` and `fields.npz`, each written whole or not at all,
+    and `metrics.jsonl`, line by line."""
 
     def __init__(self, path: str | os.PathLike[str]):
         self.path = Path(path)
@@ -52,18 +52,21 @@ class RunFolder:
         """A file of the folder `checkpoint`."""
         return self.path / "checkpoint" / f"{name}.npz"
 
-    def begin(self, about: dict[str, Any]) -> None:
-        """A new run; a folder that holds another one is refused."""
+    def check_free(self) -> None:
+        """Refuses a folder that holds another run."""
         if self.recipe_file.exists():
             raise ValueError(
                 f"`{self.path}` already holds a run: resume it, or choose another "
                 "folder."
             )
+
+    def write_about(self, about: dict[str, Any]) -> None:
+        """What was asked for, and by which program."""
         content = json.dumps({"format": FORMAT} | about, indent=2) + "\n"
         write_atomically(self.recipe_file, content.encode())
 
     def about(self) -> dict[str, Any]:
-        """What `begin` wrote."""
+        """What `write_about` wrote."""
         if not self.recipe_file.exists():
             raise ValueError(f"`{self.path}` is no run folder: it has no recipe.json.")
         try:
@@ -105,11 +108,15 @@ class RunFolder:
         save_tree(self.checkpoint("best"), both, header)
 
     def load(self, trainer: Trainer) -> tuple[TrainState, dict[str, Any]]:
-        """The latest checkpoint that is whole; the beginning if none was written."""
+        """The latest checkpoint that is whole."""
         problems = []
-        names = [n for n in ("latest", "previous") if self.checkpoint(n).exists()]
+        order = ("coming", "latest", "previous")
+        names = [name for name in order if self.checkpoint(name).exists()]
         if not names:
-            return trainer.init(), {"seconds": 0.0}
+            raise ValueError(
+                f"`{self.path}` holds a solution, not a run that can be resumed: begin "
+                "a new one from it with `start`."
+            )
         for name in names:
             path = self.checkpoint(name)
             try:

@@ -19,6 +19,8 @@ from .recipe import Recipe
 from .run_folder import RunFolder, describe_problem
 from .trainer import Trainer
 
+_INTERNAL = ("checksum", "num_leaves", "stage")
+
 Numbers = Float[np.ndarray, "..."] | float | int
 
 
@@ -101,7 +103,8 @@ class Solution(eqx.Module):
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Writes a folder that `Solution.load` reads."""
         folder = RunFolder(path)
-        folder.begin(self.result["about"])
+        folder.check_free()
+        folder.write_about(self.result["about"])
         for entry in self.record:
             folder.log(entry)
         both = (self.params, self.last_params)
@@ -111,20 +114,27 @@ class Solution(eqx.Module):
 
     @staticmethod
     def load(
-        path: str | os.PathLike[str], problem: AbstractProblem | None = None
+        path: str | os.PathLike[str],
+        problem: AbstractProblem | None = None,
+        recipe: Recipe | None = None,
     ) -> "Solution":
-        """Reads a run folder. No code in it is run: a problem that does not come with
-        the package must be given, with the ansatz and fields of the run."""
+        """Reads a run folder, also of a run that has not ended. No code in it is run: a
+        problem that does not come with the package must be given, and so must a recipe
+        that holds functions."""
         folder = RunFolder(path)
         about = folder.about()
-        trainer = trainer_from(about, problem, path)
+        trainer = trainer_from(about, problem, path, recipe)
         check_same(about, trainer.formulation.problem, path, ("name", "settings"))
         with precision(trainer.recipe.dtype):
             params = trainer.build()
             (best, last), header = load_tree(
                 folder.checkpoint("best"), (params, params)
             )
-        result = header | {"about": about}
+            known = {k: v for k, v in header.items() if k not in _INTERNAL}
+            if "residual_l2" not in known:
+                known |= {"status": "The run has not ended."}
+                known |= measured(trainer, best)
+        result = known | {"about": about}
         return Solution(trainer, best, last, folder.record(), result, folder.path)
 
     def sentence(self) -> str:
@@ -178,6 +188,17 @@ class Solution(eqx.Module):
         return np.stack([np.ravel(a) for a in arrays], axis=1), arrays[0].shape
 
 
+def measured(trainer: Trainer, params: Any) -> dict[str, Any]:
+    """The residual of an iterate on held-out points."""
+    check = trainer.check_of(params)
+    return {
+        "residual_l2": float(jnp.sqrt(check.mean_squares[problems.EQUATIONS])),
+        "residual_max": float(check.largest[problems.EQUATIONS]),
+        "score": float(check.score),
+        "residuals": {n: float(jnp.sqrt(s)) for n, s in check.mean_squares.items()},
+    }
+
+
 def relative_error(trainer: Trainer, params: Any, reference: Reference) -> float:
     """`|u - reference| / |reference|` on the reference's grid, over all fields."""
     with precision(trainer.recipe.dtype):
@@ -186,7 +207,8 @@ def relative_error(trainer: Trainer, params: Any, reference: Reference) -> float
     names = trainer.formulation.problem.fields
     true = np.concatenate([np.ravel(reference.values[name]) for name in names])
     ours = np.concatenate([np.asarray(found[name], float) for name in names])
-    return float(np.linalg.norm(ours - true) / np.linalg.norm(true))
+    scale = np.linalg.norm(true) or 1.0  # a reference of zero: the error itself
+    return float(np.linalg.norm(ours - true) / scale)
 
 
 def reference_of(formulation: Formulation) -> Reference | None:
@@ -232,8 +254,8 @@ def trainer_from(
         if not described["is_shipped"] or described["name"] not in shipped:
             raise ValueError(
                 f"`{path}` is a run of `{described['name']}`, which does not come with "
-                "vrba: give the problem, for example `Solution.load(path, "
-                "problem=MyProblem())`."
+                "vrba: give the problem (`problem=MyProblem()`, or FILE.py on the "
+                "command line)."
             )
         problem = rebuild(described["settings"], known_classes())
     chosen: Any = recipe or rebuild(about["recipe"], known_classes())
@@ -262,7 +284,8 @@ def check_same(
         texts = "" if key == "source" else f": {there[key]} there, {here[key]} here"
         raise ValueError(
             f"`{path}` is a run of `{there['name']}` with another {key}{texts}. Give "
-            "the same problem, or allow the change."
+            "the same problem, or allow the change (`allows_change=True`, or "
+            "`--allow-change`)."
         )
 
 

@@ -1,11 +1,11 @@
 """`solve`: from a problem to a solution."""
 
+import dataclasses
 import math
 import os
 import time
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -21,6 +21,7 @@ from .run_folder import RunFolder, describe_problem
 from .solution import (
     Solution,
     check_same,
+    measured,
     reference_of,
     relative_error,
     trainer_from,
@@ -43,7 +44,8 @@ def solve(
 ) -> Solution:
     """Solves a problem, within `minutes` or the recipe's steps.
 
-    `recipe` is chosen from the problem unless given. With a folder `run` everything is
+    `recipe` is chosen from the problem unless given. `minutes` count all training of a
+    run, also before it was resumed, with compilation. With a folder `run` everything is
     saved there every `save_every` seconds; `resume=True` goes on with such a run as if
     it had never stopped (a shipped problem and its recipe are read from the folder).
     `start` begins from the parameters of another solution. Ctrl-C stops after the
@@ -54,15 +56,18 @@ def solve(
     callback = Lines() if callback is None else callback
     folder = None if run is None else RunFolder(run)
     if resume:
-        trainer, about = _reopened(folder, problem, recipe, allows_change)
-        minutes = about["minutes"] if minutes is None else minutes
+        if start is not None:
+            raise ValueError("`start` is of no use with `resume=True`: leave one out.")
+        trainer, before = _reopened(folder, problem, recipe, allows_change)
+        minutes = before["minutes"] if minutes is None else minutes
     else:
-        trainer = _made(problem, recipe, seed, minutes)
-        about = None
+        if folder is not None:
+            folder.check_free()
+        trainer = _made(problem, recipe, seed, minutes, start)
     with precision(trainer.recipe.dtype):
-        about = about or _about(trainer, minutes)
-        run_ = _Run(trainer, about, folder, callback, save_every, minutes)
-        return run_.go(start, resume)
+        about = _about(trainer, minutes)
+        one = _Run(trainer, about, folder, callback, save_every, minutes)
+        return one.go(start, resume)
 
 
 class _Run:
@@ -74,7 +79,7 @@ class _Run:
         self.folder: RunFolder | None = folder
         self.callback: AbstractCallback = callback
         self.save_every = save_every
-        self.limit = math.inf if minutes is None else 60 * minutes
+        self.limit = math.inf if minutes is None else 60.0 * minutes
         self.record: list[dict[str, Any]] = []
         self.pace = math.nan
 
@@ -89,12 +94,12 @@ class _Run:
             self.record = folder.rewind(int(state.num_steps))
         else:
             state = trainer.init(None if start is None else _fitting(start, trainer))
-        check_finite(trainer, state)
-        if folder is not None and not resume:
-            folder.begin(self.about)
+            check_finite(trainer, state)
             self.save(state, 0.0)
+        if folder is not None:
+            folder.write_about(self.about)
         self.pace = _pace(trainer, state)
-        self.callback.begin(self.plan(state))
+        self.callback.begin(self.plan(state, seconds))
         with watch_signals() as flag:
             state, status, seconds = run_loop(
                 trainer,
@@ -108,13 +113,14 @@ class _Run:
                 save_every=self.save_every,
                 flag=flag,
             )
+            self.save(state, seconds)
         return self.finish(state, status, seconds)
 
-    def plan(self, state: TrainState) -> Plan:
-        """What is about to be done."""
+    def plan(self, state: TrainState, seconds: float) -> Plan:
+        """What is about to be done; the pace is that of the stage at work."""
         trainer, recipe = self.trainer, self.trainer.recipe
         left = recipe.max_steps - int(state.num_steps)
-        size = sum(np.asarray(leaf).nbytes for leaf in jax.tree.leaves(state))
+        size = max(map(trainer.num_bytes, range(trainer.num_stages)))
         return Plan(
             type(trainer.formulation.problem).__name__,
             trainer.num_params,
@@ -126,7 +132,7 @@ class _Run:
             int(state.num_steps),
             recipe.max_steps,
             self.pace,
-            min(self.limit, self.pace * left),
+            max(min(self.limit - seconds, self.pace * left), 0.0),
             3 * size,
             None if self.folder is None else str(self.folder.path),
         )
@@ -177,21 +183,13 @@ class _Run:
     def finish(self, state: TrainState, status: Status, seconds: float) -> Solution:
         """The solution, with its accuracy as far as it is known."""
         trainer = self.trainer
-        saved = state
         state, _ = trainer.check(state)
-        chosen = eqx.tree_at(lambda s: s.params, state, state.best_params)
-        _, check = trainer.check(chosen)
         result: dict[str, Any] = {
             "step": int(state.num_steps),
             "seconds": round(seconds, 3),
             "selected_step": int(state.best_step),
             "status": str(Status[status]),
-            "residual_l2": float(jnp.sqrt(check.mean_squares[EQUATIONS])),
-            "residual_max": float(check.largest[EQUATIONS]),
-            "residuals": {
-                name: float(jnp.sqrt(square))
-                for name, square in check.mean_squares.items()
-            },
+            **measured(trainer, state.best_params),
         }
         if self.reference is not None:
             result["errors"] = {
@@ -205,7 +203,6 @@ class _Run:
         solution = Solution(trainer, *both, self.record, result, path)
         if self.folder is not None:
             header = {k: v for k, v in result.items() if k != "about"}
-            self.folder.save(trainer, saved, header)
             self.folder.save_best(state, header)
             self.folder.save_fields(_fields(solution, state, self.reference))
         self.callback.end(solution.sentence())
@@ -231,12 +228,17 @@ def check_finite(trainer: Trainer, state: TrainState) -> None:
             )
 
 
-def _made(problem, recipe, seed, minutes) -> Trainer:
+def _made(problem, recipe, seed, minutes, start) -> Trainer:
     if problem is None:
         raise ValueError("`problem` is missing: give one, or resume a run.")
-    with precision("float64" if recipe is None else recipe.dtype):
+    like = recipe or (start and start.trainer.recipe)
+    with precision(like.dtype if like else "float64"):
         formulation = Formulation(problem)
-        recipe = default_recipe(formulation, minutes) if recipe is None else recipe
+        if recipe is None:
+            recipe = default_recipe(formulation, minutes)
+            if start is not None:  # its network is what training begins with
+                same = {"model": like.model, "dtype": like.dtype}
+                recipe = dataclasses.replace(recipe, **same)
         return Trainer(formulation, recipe, seed)
 
 

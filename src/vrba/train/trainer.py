@@ -47,13 +47,16 @@ class Check(eqx.Module):
 
 
 class TermFn(eqx.Module):
-    """The residual of one term as a function of the network and a row."""
+    """The residual of one term as a function of trained parameters and a row; what of
+    the network is not trained is its `skeleton`."""
 
     residual: Residual
     embedding: Embedding
+    skeleton: Any
 
-    def __call__(self, network: Any, row: Any) -> Float[Array, " eqs"]:
+    def __call__(self, params: Any, row: Any) -> Float[Array, " eqs"]:
         """The residuals at one point."""
+        network = eqx.combine(params, self.skeleton)
         return self.residual(self.embedding, network, row)
 
 
@@ -63,6 +66,7 @@ class Trainer(eqx.Module):
     formulation: Formulation
     recipe: Recipe
     embedding: Embedding
+    skeleton: Any
     terms: dict[str, TermFn]
     pools: dict[str, Rows]
     held_out: dict[str, Rows]
@@ -79,15 +83,24 @@ class Trainer(eqx.Module):
         modes = tuple(formulation.periods.get(name, 0) for name in names)
         lower, upper = zip(*ends, strict=True)
         self.formulation, self.recipe = formulation, recipe
+        if not 0 <= seed < 2**31:
+            raise ValueError(f"`seed` must be between 0 and 2**31 - 1, got {seed}.")
         self.root = np.asarray(seed, np.int32)
         self.embedding = Embedding(lower, upper, modes)
         residuals = formulation.terms()
-        self.terms = {n: TermFn(r, self.embedding) for n, r in residuals.items()}
+        network = self._network()
+        self.skeleton = eqx.filter(network, eqx.is_inexact_array, inverse=True)
+        self.terms = {
+            name: TermFn(residual, self.embedding, self.skeleton)
+            for name, residual in residuals.items()
+        }
         self.policies, self.weights = {EQUATIONS: recipe.policy}, {EQUATIONS: 1.0}
         for name, condition in formulation.conditions.items():
             soft = condition.soft
             self.policies[name] = soft.policy or presets.uniform()
-            self.weights[name] = soft.weight
+            self.weights[name] = float(soft.weight)
+        for name, policy in self.policies.items():
+            _check_policy(name, policy)
         sizes = {n: _sizes(recipe, formulation.conditions.get(n)) for n in residuals}
         seeds = np.random.SeedSequence(seed).generate_state(2 * len(residuals))
         self.pools, self.held_out = {}, {}
@@ -113,14 +126,18 @@ class Trainer(eqx.Module):
         return jax.eval_shape(lambda: flatten(self.build())[0]).size
 
     def build(self) -> Any:
-        """The network before training."""
+        """The parameters before training."""
+        return as_arrays(eqx.filter(self._network(), eqx.is_inexact_array))
+
+    def _network(self) -> Any:
+        """The network before training: built, or the user's own as it is."""
         model, fields = self.recipe.model, self.formulation.problem.fields
         if not isinstance(model, AbstractArchitecture):
-            return as_arrays(model)
+            return model
         return model.build(
             self.embedding.num_outputs,
             len(fields),
-            key=jax.random.key(self.seed),
+            key=_stream(self.root, 0),
             dtype=float_dtype(self.recipe.dtype),
         )
 
@@ -164,6 +181,17 @@ class Trainer(eqx.Module):
         is_sequence = isinstance(self.recipe.optimizer, Sequence)
         return state.optimizer.stage if is_sequence else 0
 
+    @property
+    def num_stages(self) -> int:
+        """How many stages the optimizer has."""
+        optimizer = self.recipe.optimizer
+        return len(optimizer.stages) + 1 if isinstance(optimizer, Sequence) else 1
+
+    def num_bytes(self, stage: int) -> int:
+        """How large a checkpoint of a stage is."""
+        leaves = jax.tree.leaves(jax.eval_shape(lambda: self.like(stage)))
+        return sum(leaf.size * leaf.dtype.itemsize for leaf in leaves)
+
     def _started(self, state: TrainState, stage: int) -> TrainState:
         optimizer, objective = self.recipe.optimizer, self.objective(state)
         if isinstance(optimizer, Sequence):
@@ -185,6 +213,10 @@ class Trainer(eqx.Module):
         """The loss on the points drawn last, with the weights of their policies."""
         terms = _make_terms(self, state)
         return LeastSquares(*terms.values())
+
+    def is_turning(self, state: TrainState) -> bool:
+        """Whether the next step is the first of another stage."""
+        return bool(self.recipe.optimizer.is_due(state.optimizer))
 
     def is_due(self, state: TrainState) -> bool:
         """Whether points must be redrawn before the next step."""
@@ -232,10 +264,16 @@ class Trainer(eqx.Module):
 
     def check(self, state: TrainState) -> tuple[TrainState, Check]:
         """Residuals on held-out points; the best iterate so far is kept."""
+        check = _check(self, state.params)
         best = (state.best_params, state.best_score, state.best_step)
-        best, check = _check(self, state.params, state.num_steps, best)
+        found = (state.params, check.score, state.num_steps)
+        best = choose(check.score < state.best_score, found, best)
         names = ("best_params", "best_score", "best_step")
         return _replaced(state, **dict(zip(names, best, strict=True))), check
+
+    def check_of(self, params: Any) -> Check:
+        """Residuals of other parameters on held-out points."""
+        return _check(self, params)
 
     def fields(self, params: Any, points: Float[Array, "points dim"]) -> dict[str, Any]:
         """Every field at many points."""
@@ -252,6 +290,21 @@ def _replaced(state: TrainState, **new: Any) -> TrainState:
     """The state with some of its parts replaced."""
     names = [field.name for field in dataclasses.fields(state)]
     return TrainState(**({name: getattr(state, name) for name in names} | new))
+
+
+def _check_policy(name: str, policy: AbstractPolicy) -> None:
+    """Refuses a loss that is no mean of squares: the optimizers would see another."""
+    if policy.objective.loss_power != 2:
+        raise ValueError(
+            f"The policy of `{name}` has the objective "
+            f"{type(policy.objective).__name__}, which is no mean of squares; here it "
+            "must be one, such as `SquaredLoss` or `ExactSquaredLoss`."
+        )
+
+
+def _stream(root: Any, number: int) -> Any:
+    """Random numbers of their own for the network (0) and the draws (1)."""
+    return jax.random.fold_in(jax.random.key(root), number)
 
 
 def _sizes(recipe: Recipe, condition: AbstractCondition | None) -> tuple[int, int]:
@@ -287,7 +340,7 @@ def _gathered(trainer, policy_states, all_ids, balance):
 @eqx.filter_jit
 def _redraw(trainer: Trainer, state: TrainState) -> TrainState:
     policies, ids = {}, {}
-    root = jax.random.fold_in(jax.random.key(trainer.root), state.num_redraws)
+    root = jax.random.fold_in(_stream(trainer.root, 1), state.num_redraws)
     for k, (name, policy) in enumerate(trainer.policies.items()):
         old, rows = state.policies[name], trainer.pools[name]
         seen = None if trainer.recipe.scans_pool else state.ids[name]
@@ -333,16 +386,20 @@ def _residual(trainer, params, name, rows):
 
 
 @eqx.filter_jit
-def _check(trainer, params, num_steps, best):
+def _check(trainer: Trainer, params: Any) -> Check:
     squares, largest = {}, {}
     for name, rows in trainer.held_out.items():
         residual = _residual(trainer, params, name, rows)
         squares[name] = jnp.mean(residual**2)
         largest[name] = jnp.max(jnp.abs(residual))
-    weighed = [trainer.weights[name] * square for name, square in squares.items()]
+    known = trainer.formulation.conditions
+    weighed = [
+        trainer.weights[name] * square
+        for name, square in squares.items()
+        if name not in known or known[name].has_fresh_points
+    ]
     score = sum(weighed[1:], start=weighed[0])
-    found = (params, score, num_steps)
-    return choose(score < best[1], found, best), Check(squares, largest, score)
+    return Check(squares, largest, score)
 
 
 @eqx.filter_jit
@@ -350,8 +407,9 @@ def _fields(trainer, params, points):
     zero = (0,) * points.shape[1]
 
     def at(point):
+        network = eqx.combine(params, trainer.skeleton)
         jets = trainer.formulation.jets(
-            trainer.embedding, params, point, frozenset([zero])
+            trainer.embedding, network, point, frozenset([zero])
         )
         return {name: jet[zero] for name, jet in jets.items()}
 

@@ -24,26 +24,29 @@ from ._base import (
     check_qr_below,
     default_qr_below,
 )
-from .cholesky import Cholesky, CholeskySystem, Triangle
 
 HostVector = Float[np.ndarray, " params"]
 
-_BY_QR = Cholesky(qr_below=float("inf"))
+_PANEL = 64  # columns that LAPACK's QR takes at once
 
 
 class HostSystem(AbstractSystem):
-    """The upper half of `J'J` in the host's memory, or a system factored by QR."""
+    """The upper half of `J'J` in the host's memory; or, if `is_root`, the triangle of
+    `[J, r]`."""
 
     pulled: Any
     scale: Any
     matrix: Any
+    is_root: bool
 
 
 class HostTriangle(eqx.Module):
-    """LAPACK's upper triangle, or none if the matrix was not positive definite."""
+    """LAPACK's upper triangle, or none if the matrix was not positive definite, and
+    `J'r`; if `is_root`, what the triangle must be solved for once instead."""
 
     upper: Any
-    pulled: Any
+    right: Any
+    is_root: bool
 
 
 class HostCholesky(AbstractSolver):
@@ -65,18 +68,18 @@ class HostCholesky(AbstractSolver):
 
     def assemble(
         self, objective: AbstractLeastSquares, params: Any, relative_damping: Scalar
-    ) -> HostSystem | CholeskySystem:
+    ) -> HostSystem:
         """Products of blocks, in turn: XLA and BLAS at once slow each other down."""
         if isinstance(relative_damping, Tracer):
             raise ValueError(
                 "`HostCholesky` cannot be compiled into a larger program: take "
                 "`LevenbergMarquardt(solver=Cholesky())` there."
             )
-        dtype = flatten(params)[0].dtype
+        vector = flatten(params)[0]
+        dtype, size = vector.dtype, vector.size
         limit = default_qr_below(dtype) if self.qr_below is None else self.qr_below
         if relative_damping < limit:
-            return _assemble_root(objective, params, relative_damping)
-        size = flatten(params)[0].size
+            return _triangle_of(objective, params, size, dtype)
         matrix = np.zeros((size, size), dtype, order="F")
         pulled = np.zeros(size, dtype)
         square, times = get_blas_funcs(("syrk", "gemv"), (matrix,))
@@ -84,14 +87,12 @@ class HostCholesky(AbstractSolver):
             across = np.asarray(jacobian).T
             matrix = square(1.0, across, beta=1.0, c=matrix, overwrite_c=True)
             pulled = times(1.0, across, np.asarray(rows), 1.0, pulled)
-        return HostSystem(pulled, np.trace(matrix), matrix)
+        return HostSystem(pulled, np.trace(matrix), matrix, False)
 
-    def factor(
-        self, system: HostSystem | CholeskySystem, damping: Scalar
-    ) -> HostTriangle | Triangle:
+    def factor(self, system: HostSystem, damping: Scalar) -> HostTriangle:
         """The upper triangle of the damped system."""
-        if isinstance(system, CholeskySystem):
-            return _factor_root(system, damping)
+        if system.is_root:
+            return _damped(system, np.asarray(damping))
         matrix = system.matrix.copy(order="F")
         np.einsum("ii->i", matrix)[:] += np.asarray(damping)
         (factorise,) = get_lapack_funcs(("potrf",), (matrix,))
@@ -99,25 +100,20 @@ class HostCholesky(AbstractSolver):
             upper, failed = factorise(
                 matrix, lower=False, clean=False, overwrite_a=True
             )
-        return HostTriangle(None if failed else upper, system.pulled)
+        return HostTriangle(None if failed else upper, system.pulled, False)
 
-    def step(self, factor: HostTriangle | Triangle) -> Vector:
+    def step(self, factor: HostTriangle) -> Vector:
         """Two triangular solves, or one after QR."""
-        if isinstance(factor, Triangle):
-            return _step_root(factor)
-        return -self.solve(factor, factor.pulled)
+        if factor.is_root:
+            return jnp.asarray(-_substituted(factor.upper, factor.right, trans=0))
+        return -self.solve(factor, factor.right)
 
-    def solve(
-        self, factor: HostTriangle | Triangle, vector: Vector | HostVector
-    ) -> Vector:
+    def solve(self, factor: HostTriangle, vector: Vector | HostVector) -> Vector:
         """Two triangular solves."""
-        if isinstance(factor, Triangle):
-            return _solve_root(factor, jnp.asarray(vector))
         if factor.upper is None:
             return jnp.full(vector.shape, jnp.nan, vector.dtype)
-        (substitute,) = get_lapack_funcs(("potrs",), (factor.upper,))
-        with _one_thread():
-            return jnp.asarray(substitute(factor.upper, np.asarray(vector))[0])
+        inner = _substituted(factor.upper, np.asarray(vector), trans=1)
+        return jnp.asarray(_substituted(factor.upper, inner, trans=0))
 
     def loop(
         self, go_on: Callable[[Any], Any], body: Callable[[Any], Any], carry: Any
@@ -151,21 +147,36 @@ def _jacobian(term, params, block):
     return term.jacobian(params, block)
 
 
-@eqx.filter_jit
-def _assemble_root(objective, params, relative_damping):
-    return _BY_QR.assemble(objective, params, relative_damping)
+def _triangle_of(objective, params, size, dtype) -> HostSystem:
+    """The triangle of `[J, r]`, updated block by block: as accurate as `J` itself."""
+    root = np.zeros((size + 1, size + 1), dtype, order="F")
+    (absorb,) = get_lapack_funcs(("tpqrt",), (root,))
+    for rows, jacobian in _blocks(objective, params):
+        block = np.empty((rows.size, size + 1), dtype, order="F")
+        block[:, :size], block[:, size] = jacobian, rows
+        with _one_thread():
+            root = absorb(0, min(_PANEL, size + 1), root, block, overwrite_a=True)[0]
+    root = np.triu(root)
+    pulled = root[:size, :size].T @ root[:size, size]
+    return HostSystem(pulled, np.sum(root[:, :size] ** 2), root, True)
 
 
-@eqx.filter_jit
-def _factor_root(system, damping):
-    return _BY_QR.factor(system, damping)
+def _damped(system: HostSystem, damping: np.ndarray) -> HostTriangle:
+    """The triangle and right side of `[J; sqrt(damping) I]`, from those of `J`."""
+    root = system.matrix
+    size = root.shape[0] - 1
+    below = np.zeros((size, size + 1), root.dtype, order="F")
+    np.einsum("ii->i", below[:, :size])[:] = np.sqrt(damping)
+    (absorb,) = get_lapack_funcs(("tpqrt",), (root,))
+    with _one_thread():
+        both = absorb(size, min(_PANEL, size + 1), root, below)[0]
+    upper = np.asfortranarray(both[:size, :size])
+    return HostTriangle(upper, both[:size, size], True)
 
 
-@eqx.filter_jit
-def _step_root(factor):
-    return _BY_QR.step(factor)
-
-
-@eqx.filter_jit
-def _solve_root(factor, vector):
-    return _BY_QR.solve(factor, vector)
+def _substituted(upper: Any, right: Any, *, trans: int) -> Any:
+    """`U^-1 right`, or with `trans` `U'^-1 right`; NaN where that fails."""
+    (substitute,) = get_lapack_funcs(("trtrs",), (upper,))
+    with _one_thread():
+        found, failed = substitute(upper, right, trans=trans)
+    return np.full_like(right, np.nan) if failed else found

@@ -38,6 +38,7 @@ class Soft(eqx.Module):
 class AbstractCondition(eqx.Module):
     """A condition on some points: a residual that should vanish there."""
 
+    has_fresh_points: eqx.AbstractClassVar[bool]
     soft: eqx.AbstractVar[Soft]
     of: eqx.AbstractVar[str | None]
 

@@ -1,6 +1,6 @@
 """Measured values."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import numpy as np
@@ -12,7 +12,12 @@ from ._base import AbstractCondition, Point, Sampled, Soft
 
 
 class Data(AbstractCondition):
-    """`u = values` at `points`, one row of coordinates for each value."""
+    """`u = values` at `points`, one row of coordinates for each value.
+
+    All of them are trained on, so they take no part in selecting an iterate.
+    """
+
+    has_fresh_points: ClassVar[bool] = False
 
     points: Any = eqx.field(converter=lambda x: np.asarray(x, float))
     values: Any = eqx.field(converter=lambda x: np.asarray(x, float))

@@ -1,5 +1,7 @@
 """The solution on a face."""
 
+from typing import ClassVar
+
 import equinox as eqx
 from jaxtyping import Array, Float
 
@@ -23,6 +25,8 @@ class Dirichlet(AbstractCondition):
 
     `value` is a number or a function of all coordinates.
     """
+
+    has_fresh_points: ClassVar[bool] = True
 
     value: Value
     on: str

@@ -1,5 +1,7 @@
 """The solution at the first time."""
 
+from typing import ClassVar
+
 import equinox as eqx
 from jaxtyping import Array, Float
 
@@ -22,6 +24,8 @@ class Initial(AbstractCondition):
 
     `value` is a number or a function of the other coordinates.
     """
+
+    has_fresh_points: ClassVar[bool] = True
 
     value: Value
     on: str = "t"

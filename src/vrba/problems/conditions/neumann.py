@@ -1,5 +1,7 @@
 """The slope of the solution on a face."""
 
+from typing import ClassVar
+
 import equinox as eqx
 from jaxtyping import Array, Float
 
@@ -25,6 +27,8 @@ class Neumann(AbstractCondition):
 
     `value` is a number or a function of all coordinates.
     """
+
+    has_fresh_points: ClassVar[bool] = True
 
     value: Value
     on: str

@@ -1,5 +1,7 @@
 """The solution and its slope on a face."""
 
+from typing import ClassVar
+
 import equinox as eqx
 from jaxtyping import Array, Float
 
@@ -24,6 +26,8 @@ class Robin(AbstractCondition):
 
     `value`, `factor` and `slope` are numbers or functions of all coordinates.
     """
+
+    has_fresh_points: ClassVar[bool] = True
 
     value: Value
     on: str
