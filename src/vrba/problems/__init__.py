@@ -4,6 +4,7 @@ from ._base import AbstractProblem as AbstractProblem
 from .allen_cahn import AllenCahn as AllenCahn
 from .burgers import Burgers as Burgers
 from .conditions import AbstractCondition as AbstractCondition
+from .conditions import AbstractFaceCondition as AbstractFaceCondition
 from .conditions import Ansatz as Ansatz
 from .conditions import Data as Data
 from .conditions import Dirichlet as Dirichlet

@@ -14,7 +14,7 @@ from .run_folder import RunFolder as RunFolder
 from .solution import Solution as Solution
 from .solution import disagreement as disagreement
 from .solve import solve as solve
-from .trainer import Check as Check
+from .state import Check as Check
+from .state import TrainState as TrainState
 from .trainer import TermFn as TermFn
 from .trainer import Trainer as Trainer
-from .trainer import TrainState as TrainState

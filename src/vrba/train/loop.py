@@ -10,7 +10,8 @@ from typing import Any
 import jax
 
 from ..core import Status
-from .trainer import Check, Trainer, TrainState
+from .state import Check, TrainState
+from .trainer import Trainer
 
 MOST_STUCK = 5
 _CALL_SECONDS = 1.0

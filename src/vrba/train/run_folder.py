@@ -21,7 +21,8 @@ from ..core import (
     write_atomically,
 )
 from ..problems import AbstractProblem
-from .trainer import Trainer, TrainState
+from .state import TrainState
+from .trainer import Trainer
 
 FORMAT = 1
 

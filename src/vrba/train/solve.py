@@ -26,7 +26,8 @@ from .solution import (
     relative_error,
     trainer_from,
 )
-from .trainer import Check, Trainer, TrainState
+from .state import Check, TrainState
+from .trainer import Trainer
 
 
 def solve(

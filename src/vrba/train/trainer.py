@@ -1,13 +1,12 @@
 """What a run does between two looks at the clock: redraw, step, check."""
 
-import dataclasses
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
 from ..adapt import AbstractPolicy, presets
 from ..core import as_arrays, choose, flatten, flatten_gradient, float_dtype
@@ -17,33 +16,9 @@ from ..optim import LeastSquares, PointTerm, Sequence, Steps, advance
 from ..problems import EQUATIONS, AbstractCondition, Formulation, Residual
 from .balance import BalanceState
 from .recipe import Recipe
+from .state import Check, TrainState, replaced
 
 Rows = tuple[Float[Array, "points dim"], Float[Array, " points"]]
-
-
-class TrainState(eqx.Module):
-    """All that the next step needs."""
-
-    params: Any
-    optimizer: Any
-    policies: dict[str, Any]
-    ids: dict[str, Int[Array, " batch"]]
-    balance: BalanceState
-    num_steps: Int[Array, ""]
-    num_since_redraw: Int[Array, ""]
-    num_redraws: Int[Array, ""]
-    num_stuck: Int[Array, ""]
-    best_params: Any
-    best_score: Float[Array, ""]
-    best_step: Int[Array, ""]
-
-
-class Check(eqx.Module):
-    """Residuals on points that are never trained on."""
-
-    mean_squares: dict[str, Float[Array, ""]]
-    largest: dict[str, Float[Array, ""]]
-    score: Float[Array, ""]
 
 
 class TermFn(eqx.Module):
@@ -198,7 +173,7 @@ class Trainer(eqx.Module):
             inner = optimizer.init_stage(stage, objective, state.params)
         else:
             inner = optimizer.init(objective, state.params)
-        return _replaced(state, optimizer=inner)
+        return replaced(state, optimizer=inner)
 
     def _batch(self, name: str) -> int:
         num_rows = self.pools[name][0].shape[0]
@@ -225,11 +200,11 @@ class Trainer(eqx.Module):
     def redraw(self, state: TrainState) -> TrainState:
         """Policies see residuals, points are drawn, terms balanced."""
         optimizer, inner = self.recipe.optimizer, state.optimizer
-        state = _redraw(self, _replaced(state, optimizer=None))
+        state = _redraw(self, replaced(state, optimizer=None))
         is_compiled = optimizer.is_compiled(inner)
         change = _changed_compiled if is_compiled else _changed
         inner = change(optimizer, self.objective(state), state.params, inner)
-        return _replaced(state, optimizer=inner)
+        return replaced(state, optimizer=inner)
 
     def advance(self, state: TrainState, num_steps: int) -> tuple[TrainState, Steps]:
         """Steps on the points at hand; if none leads on, the next redraw is due."""
@@ -269,7 +244,7 @@ class Trainer(eqx.Module):
         found = (state.params, check.score, state.num_steps)
         best = choose(check.score < state.best_score, found, best)
         names = ("best_params", "best_score", "best_step")
-        return _replaced(state, **dict(zip(names, best, strict=True))), check
+        return replaced(state, **dict(zip(names, best, strict=True))), check
 
     def check_of(self, params: Any) -> Check:
         """Residuals of other parameters on held-out points."""
@@ -284,12 +259,6 @@ class Trainer(eqx.Module):
     ) -> Float[Array, "points eqs"]:
         """The residuals of a term at many points."""
         return _residual(self, params, name, rows)
-
-
-def _replaced(state: TrainState, **new: Any) -> TrainState:
-    """The state with some of its parts replaced."""
-    names = [field.name for field in dataclasses.fields(state)]
-    return TrainState(**({name: getattr(state, name) for name in names} | new))
 
 
 def _check_policy(name: str, policy: AbstractPolicy) -> None:
@@ -350,7 +319,7 @@ def _redraw(trainer: Trainer, state: TrainState) -> TrainState:
         policies[name] = policy.update(old, residual, seen)
         key = jax.random.fold_in(root, k + 1)
         ids[name] = policy.draw(policies[name], state.ids[name].size, key=key)
-    state = _replaced(
+    state = replaced(
         state,
         policies=policies,
         ids=ids,
@@ -359,7 +328,7 @@ def _redraw(trainer: Trainer, state: TrainState) -> TrainState:
     )
     if len(trainer.terms) == 1 or not trainer.recipe.balance.needs_gradients:
         return state
-    return _replaced(state, balance=_balanced(trainer, state))
+    return replaced(state, balance=_balanced(trainer, state))
 
 
 def _balanced(trainer: Trainer, state: TrainState) -> BalanceState:

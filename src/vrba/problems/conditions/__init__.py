@@ -2,6 +2,7 @@
 
 from ._base import AbstractCondition as AbstractCondition
 from ._base import Soft as Soft
+from ._face import AbstractFaceCondition as AbstractFaceCondition
 from .ansatz import Ansatz as Ansatz
 from .data import Data as Data
 from .dirichlet import Dirichlet as Dirichlet

@@ -1,0 +1,40 @@
+"""What a run carries from step to step, and what a check finds."""
+
+import dataclasses
+from typing import Any
+
+import equinox as eqx
+from jaxtyping import Array, Float, Int
+
+from .balance import BalanceState
+
+
+class TrainState(eqx.Module):
+    """All that the next step needs."""
+
+    params: Any
+    optimizer: Any
+    policies: dict[str, Any]
+    ids: dict[str, Int[Array, " batch"]]
+    balance: BalanceState
+    num_steps: Int[Array, ""]
+    num_since_redraw: Int[Array, ""]
+    num_redraws: Int[Array, ""]
+    num_stuck: Int[Array, ""]
+    best_params: Any
+    best_score: Float[Array, ""]
+    best_step: Int[Array, ""]
+
+
+class Check(eqx.Module):
+    """Residuals on points that are never trained on."""
+
+    mean_squares: dict[str, Float[Array, ""]]
+    largest: dict[str, Float[Array, ""]]
+    score: Float[Array, ""]
+
+
+def replaced(state: TrainState, **new: Any) -> TrainState:
+    """The state with some of its parts replaced."""
+    names = [field.name for field in dataclasses.fields(state)]
+    return TrainState(**({name: getattr(state, name) for name in names} | new))
