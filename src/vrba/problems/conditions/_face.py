@@ -1,5 +1,6 @@
 """What conditions on a face share: their name, their place and their points."""
 
+import abc
 from typing import ClassVar
 
 import equinox as eqx
@@ -16,8 +17,16 @@ class AbstractFaceCondition(AbstractCondition):
 
     has_fresh_points: ClassVar[bool] = True
     needs_direction: eqx.AbstractClassVar[bool]
-    on: eqx.AbstractVar[str]
-    at: eqx.AbstractVar[Number | None]
+
+    @property
+    @abc.abstractmethod
+    def on(self) -> str:
+        """The coordinate that is fixed."""
+
+    @property
+    @abc.abstractmethod
+    def at(self) -> Number | None:
+        """Its value, or none for both ends."""
 
     def label(self) -> str:
         """For instance `dirichlet x` or `robin x=1 of v`."""
