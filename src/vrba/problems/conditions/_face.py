@@ -1,12 +1,11 @@
 """What conditions on a face share: their name, their place and their points."""
 
-import abc
 from typing import ClassVar
 
 import equinox as eqx
 
 from ...domains import AbstractDomain
-from ._base import AbstractCondition, Number, Sampled, check_inside, sample_faces
+from ._base import AbstractCondition, Number, Sampled, Value, check_inside, sample_faces
 
 
 class AbstractFaceCondition(AbstractCondition):
@@ -17,16 +16,9 @@ class AbstractFaceCondition(AbstractCondition):
 
     has_fresh_points: ClassVar[bool] = True
     needs_direction: eqx.AbstractClassVar[bool]
-
-    @property
-    @abc.abstractmethod
-    def on(self) -> str:
-        """The coordinate that is fixed."""
-
-    @property
-    @abc.abstractmethod
-    def at(self) -> Number | None:
-        """Its value, or none for both ends."""
+    value: eqx.AbstractVar[Value]
+    on: eqx.AbstractVar[str]
+    at: eqx.AbstractVar[Number | None]
 
     def label(self) -> str:
         """For instance `dirichlet x` or `robin x=1 of v`."""
