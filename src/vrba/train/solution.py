@@ -90,15 +90,7 @@ class Solution(eqx.Module):
         reference = reference or reference_of(self.trainer.formulation)
         if reference is None:
             return None
-        return {
-            "last": self.error_of(self.last_params, reference),
-            "selected": self.error_of(self.params, reference),
-            "of_reference": float(reference.error),
-        }
-
-    def error_of(self, params: Any, reference: Reference) -> float:
-        """The relative L2 error of an iterate over all fields."""
-        return relative_error(self.trainer, params, reference)
+        return errors_of(self.trainer, self.params, self.last_params, reference)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Writes a folder that `Solution.load` reads."""
@@ -211,6 +203,17 @@ def relative_error(trainer: Trainer, params: Any, reference: Reference) -> float
     return float(np.linalg.norm(ours - true) / scale)
 
 
+def errors_of(
+    trainer: Trainer, selected: Any, last: Any, reference: Reference
+) -> dict[str, float]:
+    """The errors of two iterates, and that of the reference itself."""
+    return {
+        "last": relative_error(trainer, last, reference),
+        "selected": relative_error(trainer, selected, reference),
+        "of_reference": float(reference.error),
+    }
+
+
 def reference_of(formulation: Formulation) -> Reference | None:
     """The problem's reference, checked, if it brings one."""
     problem = formulation.problem
@@ -250,8 +253,7 @@ def trainer_from(
     """The trainer that a run folder describes."""
     described = about["problem"]
     if problem is None:
-        shipped = {c.__name__: c for c in _shipped()}
-        if not described["is_shipped"] or described["name"] not in shipped:
+        if not described["is_shipped"] or described["name"] not in known_classes():
             raise ValueError(
                 f"`{path}` is a run of `{described['name']}`, which does not come with "
                 "vrba: give the problem (`problem=MyProblem()`, or FILE.py on the "
@@ -287,11 +289,6 @@ def check_same(
             "the same problem, or allow the change (`allows_change=True`, or "
             "`--allow-change`)."
         )
-
-
-def _shipped() -> list[type]:
-    values = [getattr(problems, name) for name in dir(problems)]
-    return [v for v in values if isinstance(v, type) and issubclass(v, AbstractProblem)]
 
 
 def _write_netcdf(

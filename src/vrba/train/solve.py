@@ -21,6 +21,7 @@ from .run_folder import RunFolder, describe_problem
 from .solution import (
     Solution,
     check_same,
+    errors_of,
     measured,
     reference_of,
     relative_error,
@@ -193,11 +194,8 @@ class _Run:
             **measured(trainer, state.best_params),
         }
         if self.reference is not None:
-            result["errors"] = {
-                "last": relative_error(trainer, state.params, self.reference),
-                "selected": relative_error(trainer, state.best_params, self.reference),
-                "of_reference": float(self.reference.error),
-            }
+            both = (state.best_params, state.params)
+            result["errors"] = errors_of(trainer, *both, self.reference)
         result["about"] = self.about
         path = None if self.folder is None else self.folder.path
         both = (state.best_params, state.params)

@@ -219,23 +219,15 @@ class Trainer(eqx.Module):
         is_stuck = steps.info.is_stuck
         since = state.num_since_redraw + steps.num_steps
         most = jnp.asarray(self.recipe.redraw_every, jnp.int32)
-        return eqx.tree_at(
-            lambda s: (
-                s.params,
-                s.optimizer,
-                s.num_steps,
-                s.num_since_redraw,
-                s.num_stuck,
-            ),
+        state = replaced(
             state,
-            (
-                params,
-                inner,
-                state.num_steps + steps.num_steps,
-                jnp.where(is_stuck, most, since),
-                jnp.where(is_stuck, state.num_stuck + 1, 0),
-            ),
-        ), steps
+            params=params,
+            optimizer=inner,
+            num_steps=state.num_steps + steps.num_steps,
+            num_since_redraw=jnp.where(is_stuck, most, since),
+            num_stuck=jnp.where(is_stuck, state.num_stuck + 1, 0),
+        )
+        return state, steps
 
     def check(self, state: TrainState) -> tuple[TrainState, Check]:
         """Residuals on held-out points; the best iterate so far is kept."""
