@@ -2,6 +2,7 @@
 
 import json
 import math
+import statistics
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ def summary(solution: Solution, run: Path) -> dict[str, Any]:
         "status": status_of(solution),
         "message": result["status"],
         "residuals": result["residuals"],
+        "unknowns": result["unknowns"],
         "errors": result.get("errors"),
         "seed": solution.trainer.seed,
         "dtype": solution.trainer.recipe.dtype,
@@ -51,7 +53,20 @@ def summary_of_all(
     each = [summary(s, run) for s, run in zip(solutions, runs, strict=True)]
     if len(each) == 1:
         return each[0]
-    return each[best] | {"disagreement": disagreement(list(solutions)), "runs": each}
+    return each[best] | {
+        "disagreement": disagreement(list(solutions)),
+        "spread_of_unknowns": spread_of_unknowns(solutions),
+        "runs": each,
+    }
+
+
+def spread_of_unknowns(solutions: Sequence[Solution]) -> dict[str, list[float]]:
+    """The mean and the standard deviation over seeds of what was sought."""
+    found = {}
+    for name in solutions[0].result["unknowns"]:
+        values = [solution.result["unknowns"][name] for solution in solutions]
+        found[name] = [statistics.mean(values), statistics.stdev(values)]
+    return found
 
 
 def best_of(solutions: Sequence[Solution]) -> int:
@@ -64,6 +79,8 @@ def sentence(solutions: Sequence[Solution], best: int) -> str:
     text = solutions[best].sentence()
     if len(solutions) == 1:
         return text
+    for name, (mean, deviation) in spread_of_unknowns(solutions).items():
+        text += f" Over the seeds {name} = {mean:.6g} +- {deviation:.1g}."
     return (
         f"{text} {len(solutions)} seeds disagree by "
         f"{disagreement(list(solutions)):.2e} (largest relative L2 distance from their "

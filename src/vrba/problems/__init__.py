@@ -16,5 +16,10 @@ from .conditions import Soft as Soft
 from .formulation import EQUATIONS as EQUATIONS
 from .formulation import Formulation as Formulation
 from .formulation import Residual as Residual
+from .inverse_burgers import InverseBurgers as InverseBurgers
+from .inverse_heat import InverseHeat as InverseHeat
 from .kdv import KdV as KdV
 from .reference import Reference as Reference
+from .unknown import Extended as Extended
+from .unknown import Unknown as Unknown
+from .unknown import opened as opened

@@ -7,23 +7,26 @@ from typing import Any, ClassVar
 import equinox as eqx
 
 from ..domains import AbstractDomain
+from .unknown import Unknown
 
 
 class AbstractProblem(eqx.Module):
     """A differential equation with its domain and conditions.
 
-    `fields` names the unknowns, `domain` their coordinates. `reference`, if there is
-    one, is a method that returns a `Reference`.
+    `fields` names the functions that are sought, `domain` their coordinates, and
+    `unknowns` coefficients that are found from data, by name: `{"k": Unknown(1.0)}`.
+    `reference`, if there is one, is a method that returns a `Reference`.
     """
 
     fields: ClassVar[tuple[str, ...]] = ("u",)
+    unknowns: ClassVar[dict[str, Unknown]] = {}
     reference: ClassVar[Callable[..., Any] | None] = None
     domain: ClassVar[AbstractDomain]
 
     @abc.abstractmethod
     def equations(self, *arguments: Any, **named: Any) -> dict[str, Any]:
         """What should vanish, by name: `equations(self, u, t, x)` takes each field,
-        then each coordinate, at one point."""
+        then each coordinate, at one point, and the unknowns after them."""
 
     @abc.abstractmethod
     def conditions(self) -> list[Any]:

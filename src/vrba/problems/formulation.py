@@ -14,6 +14,7 @@ from ..domains import AbstractDomain
 from ..fields import Field, Index, Jet, closure, coordinate_jets, propagate, value_of
 from ._base import AbstractProblem
 from .conditions import AbstractCondition, Ansatz, Periodic
+from .unknown import Unknown, Values, opened
 
 EQUATIONS = "equations"
 Embedded = Callable[..., Float[Array, " inputs"]]
@@ -69,6 +70,7 @@ class Formulation(eqx.Module):
         """The derivatives of every field at one point."""
         names, coordinates = self.problem.fields, self.domain.coordinates
         wanted = closure(indices)
+        network, _ = opened(network, self.problem.unknowns)
         jets = coordinate_jets(point, len(coordinates))
         inputs = propagate(embedding, jets, wanted)
         outputs = propagate(network, [inputs], wanted)
@@ -101,11 +103,17 @@ class Residual(eqx.Module):
         jets = self.formulation.jets(embedding, network, point, self.indices)
         zero = jnp.zeros((), dtype)
         lookup = lambda jet: lambda index: jet.get(index, zero)
-        found = self.evaluate({n: lookup(j) for n, j in jets.items()}, point, number)
+        lookups = {n: lookup(j) for n, j in jets.items()}
+        _, unknowns = opened(network, self.formulation.problem.unknowns)
+        found = self.evaluate(lookups, point, number, unknowns)
         return jnp.stack([part.astype(dtype) for part in found.values()])
 
     def evaluate(
-        self, lookups: dict[str, Callable[[Index], Any]], point: Array, number: Array
+        self,
+        lookups: dict[str, Callable[[Index], Any]],
+        point: Array,
+        number: Array,
+        unknowns: Values,
     ) -> dict[str, Array]:
         """The residual by name, given how to look up derivatives of each field."""
         problem = self.formulation.problem
@@ -113,7 +121,7 @@ class Residual(eqx.Module):
         fields = {n: Field(n, names, lookup) for n, lookup in lookups.items()}
         values = [point[k] for k in range(len(names))]
         if self.name is None:
-            found = problem.equations(*fields.values(), *values)
+            found = problem.equations(*fields.values(), *values, *unknowns.values())
             return _checked_equations(found)
         condition = self.formulation.conditions[self.name]
         field = fields[condition.of or problem.fields[0]]
@@ -141,8 +149,10 @@ def _asked(residual: Residual) -> tuple[frozenset[Index], tuple[str, ...]]:
             asked.add(index)
             return jnp.ones((), dtype)
 
-        fields = residual.formulation.problem.fields
-        found = residual.evaluate(dict.fromkeys(fields, lookup), point, number)
+        problem = residual.formulation.problem
+        lookups = dict.fromkeys(problem.fields, lookup)
+        unknowns = {n: jnp.ones((), dtype) for n in problem.unknowns}
+        found = residual.evaluate(lookups, point, number, unknowns)
         labels.extend(found)
         return found
 
@@ -192,16 +202,36 @@ def _check_problem(problem: AbstractProblem) -> None:
         )
     if len(set(fields)) < len(fields):
         raise ValueError(f"`{kind}.fields` names a field twice: {fields!r}.")
-    expected = [*fields, *domain.coordinates]
+    _check_unknowns(problem)
+    expected = [*fields, *domain.coordinates, *problem.unknowns]
     given = list(inspect.signature(problem.equations).parameters)
     if given != expected and not any(
         p.kind is inspect.Parameter.VAR_POSITIONAL
         for p in inspect.signature(problem.equations).parameters.values()
     ):
+        more = ", then the unknowns," if problem.unknowns else ""
         raise ValueError(
             f"`{kind}.equations` takes ({', '.join(given)}), but the fields and "
-            f"coordinates of the problem are ({', '.join(expected)}), in this order."
+            f"coordinates{more} of the problem are ({', '.join(expected)}), in this "
+            "order."
         )
+
+
+def _check_unknowns(problem: AbstractProblem) -> None:
+    """Unknowns are of the right kind, with names of their own."""
+    kind, unknowns = type(problem).__name__, problem.unknowns
+    is_dict = isinstance(unknowns, dict)
+    if not is_dict or not all(isinstance(one, Unknown) for one in unknowns.values()):
+        raise ValueError(
+            f'`{kind}.unknowns` must be a dictionary such as {{"viscosity": '
+            f"Unknown(0.1)}}, got {unknowns!r}."
+        )
+    for name in unknowns:
+        if name in (*problem.fields, *problem.domain.coordinates):
+            raise ValueError(
+                f"`{kind}.unknowns`: `{name}` is also a field or a coordinate; choose "
+                "another name."
+            )
 
 
 def _check_conditions(formulation: Formulation) -> None:

@@ -12,12 +12,14 @@ from ..domains import AbstractDomain
 class Reference(eqx.Module):
     """Values on the grid that `axes` span, for each field, and their relative error.
 
-    `values` is an array for one field, or a dictionary of arrays by field.
+    `values` is an array for one field, or a dictionary of arrays by field; `unknowns`
+    holds the true values of coefficients that are sought.
     """
 
     axes: dict[str, Any]
     values: Any
     error: float | int = 0.0
+    unknowns: dict[str, float] = eqx.field(default_factory=dict)
 
     @staticmethod
     def from_function(
@@ -70,7 +72,7 @@ class Reference(eqx.Module):
                 )
             if not np.all(np.isfinite(array)):
                 raise ValueError(f"The reference of `{name}` is not finite everywhere.")
-        found = Reference(axes, arrays, self.error)
+        found = Reference(axes, arrays, self.error, self.unknowns)
         if not np.all(domain.contains(found.points())):
             raise ValueError(
                 "The grid of the reference is not finite or reaches outside the domain."

@@ -43,6 +43,11 @@ class Solution(eqx.Module):
         """The problem that was solved."""
         return self.trainer.formulation.problem
 
+    @property
+    def unknowns(self) -> dict[str, float]:
+        """The coefficients that were found, by name."""
+        return self.trainer.unknowns(self.params)
+
     def __call__(self, *coordinates: Numbers) -> Any:
         """The field at the given coordinates, or a dictionary of several fields."""
         found = self._at(self.params, coordinates)
@@ -138,6 +143,9 @@ class Solution(eqx.Module):
             f"held-out points, largest {result['residual_max']:.1e}) after "
             f"{result['step']} steps and {result['seconds']:.0f} s"
         )
+        if result.get("unknowns"):
+            found = [f"{n} = {value:.6g}" for n, value in result["unknowns"].items()]
+            text += f"; {', '.join(found)}"
         errors = result.get("errors")
         if not errors:
             return text + "; there is no reference to compare with."
@@ -188,6 +196,7 @@ def measured(trainer: Trainer, params: Any) -> dict[str, Any]:
         "residual_max": float(check.largest[problems.EQUATIONS]),
         "score": float(check.score),
         "residuals": {n: float(jnp.sqrt(s)) for n, s in check.mean_squares.items()},
+        "unknowns": trainer.unknowns(params),
     }
 
 
@@ -206,12 +215,17 @@ def relative_error(trainer: Trainer, params: Any, reference: Reference) -> float
 def errors_of(
     trainer: Trainer, selected: Any, last: Any, reference: Reference
 ) -> dict[str, float]:
-    """The errors of two iterates, and that of the reference itself."""
-    return {
+    """The errors of two iterates, and that of the reference itself; likewise of the
+    unknowns whose true values are known."""
+    found = {
         "last": relative_error(trainer, last, reference),
         "selected": relative_error(trainer, selected, reference),
         "of_reference": float(reference.error),
     }
+    values = trainer.unknowns(selected)
+    for name, true in reference.unknowns.items():
+        found[f"unknown {name}"] = abs(values[name] - true) / (abs(true) or 1.0)
+    return found
 
 
 def reference_of(formulation: Formulation) -> Reference | None:

@@ -172,6 +172,8 @@ class _Run:
         for name in trainer.formulation.conditions:
             entry[f"residual_l2 {name}"] = float(jnp.sqrt(check.mean_squares[name]))
             entry[f"weight {name}"] = float(state.balance.factors[name])
+        for name, value in trainer.unknowns(state.params).items():
+            entry[f"unknown {name}"] = value
         if self.reference is not None:
             entry["error"] = relative_error(trainer, state.params, self.reference)
         return entry

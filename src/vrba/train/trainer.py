@@ -13,12 +13,17 @@ from ..core import as_arrays, choose, flatten, flatten_gradient, float_dtype
 from ..fields import choose_block_size, closure, in_blocks
 from ..models import AbstractArchitecture, Embedding
 from ..optim import LeastSquares, PointTerm, Sequence, Steps, advance
-from ..problems import EQUATIONS, AbstractCondition, Formulation, Residual
+from ..problems import (
+    EQUATIONS,
+    Extended,
+    Formulation,
+    Residual,
+    opened,
+)
 from .balance import BalanceState
+from .pools import Rows, batch_size, make_pools
 from .recipe import Recipe
 from .state import Check, TrainState, replaced
-
-Rows = tuple[Float[Array, "points dim"], Float[Array, " points"]]
 
 
 class TermFn(eqx.Module):
@@ -76,13 +81,8 @@ class Trainer(eqx.Module):
             self.weights[name] = float(soft.weight)
         for name, policy in self.policies.items():
             _check_policy(name, policy)
-        sizes = {n: _sizes(recipe, formulation.conditions.get(n)) for n in residuals}
-        seeds = np.random.SeedSequence(seed).generate_state(2 * len(residuals))
-        self.pools, self.held_out = {}, {}
-        for k, (name, residual) in enumerate(residuals.items()):
-            pool, fresh = sizes[name]
-            self.pools[name] = _sampled(residual, pool, seeds[2 * k], dtype)
-            self.held_out[name] = _sampled(residual, fresh, seeds[2 * k + 1], dtype)
+        given = (formulation, residuals, recipe, seed, dtype)
+        self.pools, self.held_out = make_pools(*given)
         self.block_size = recipe.block_size or self._fitting_block(residuals, dtype)
 
     def _fitting_block(self, residuals: dict[str, Residual], dtype: Any) -> int:
@@ -106,15 +106,16 @@ class Trainer(eqx.Module):
 
     def _network(self) -> Any:
         """The network before training: built, or the user's own as it is."""
-        model, fields = self.recipe.model, self.formulation.problem.fields
-        if not isinstance(model, AbstractArchitecture):
-            return model
-        return model.build(
-            self.embedding.num_outputs,
-            len(fields),
-            key=_stream(self.root, 0),
-            dtype=float_dtype(self.recipe.dtype),
-        )
+        network, problem = self.recipe.model, self.formulation.problem
+        dtype = float_dtype(self.recipe.dtype)
+        if isinstance(network, AbstractArchitecture):
+            network = network.build(
+                self.embedding.num_outputs,
+                len(problem.fields),
+                key=_stream(self.root, 0),
+                dtype=dtype,
+            )
+        return Extended.of(network, problem.unknowns, dtype)
 
     def init(self, params: Any = None) -> TrainState:
         """The state before the first step, from given parameters or random ones."""
@@ -176,13 +177,8 @@ class Trainer(eqx.Module):
         return replaced(state, optimizer=inner)
 
     def _batch(self, name: str) -> int:
-        num_rows = self.pools[name][0].shape[0]
-        if name == EQUATIONS:
-            return self.recipe.num_points
-        condition = self.formulation.conditions[name]
-        return min(
-            condition.soft.num_points or self.recipe.num_condition_points, num_rows
-        )
+        condition = self.formulation.conditions.get(name)
+        return batch_size(self.recipe, condition, self.pools[name][0].shape[0])
 
     def objective(self, state: TrainState) -> LeastSquares:
         """The loss on the points drawn last, with the weights of their policies."""
@@ -246,6 +242,12 @@ class Trainer(eqx.Module):
         """Every field at many points."""
         return _fields(self, params, points)
 
+    def unknowns(self, params: Any) -> dict[str, float]:
+        """The values of the coefficients that are sought."""
+        problem = self.formulation.problem
+        _, found = opened(eqx.combine(params, self.skeleton), problem.unknowns)
+        return {name: float(value) for name, value in found.items()}
+
     def residual(
         self, params: Any, name: str, rows: Rows
     ) -> Float[Array, "points eqs"]:
@@ -266,20 +268,6 @@ def _check_policy(name: str, policy: AbstractPolicy) -> None:
 def _stream(root: Any, number: int) -> Any:
     """Random numbers of their own for the network (0) and the draws (1)."""
     return jax.random.fold_in(jax.random.key(root), number)
-
-
-def _sizes(recipe: Recipe, condition: AbstractCondition | None) -> tuple[int, int]:
-    """How many points the pool and the held-out set have."""
-    if condition is None:
-        return recipe.pool_size, recipe.num_held_out
-    count = condition.soft.num_points or recipe.num_condition_points
-    return 8 * count, 2 * count
-
-
-def _sampled(residual: Residual, num_points: int, seed: Any, dtype: Any) -> Rows:
-    """Points of a term on the device, with the condition's number at each."""
-    points, numbers = residual.sample(num_points, seed=int(seed))
-    return jnp.asarray(points, dtype), jnp.asarray(numbers, dtype)
 
 
 def _make_terms(trainer: Trainer, state: TrainState) -> dict[str, PointTerm]:
@@ -353,12 +341,7 @@ def _check(trainer: Trainer, params: Any) -> Check:
         residual = _residual(trainer, params, name, rows)
         squares[name] = jnp.mean(residual**2)
         largest[name] = jnp.max(jnp.abs(residual))
-    known = trainer.formulation.conditions
-    weighed = [
-        trainer.weights[name] * square
-        for name, square in squares.items()
-        if name not in known or known[name].has_fresh_points
-    ]
+    weighed = [trainer.weights[name] * square for name, square in squares.items()]
     score = sum(weighed[1:], start=weighed[0])
     return Check(squares, largest, score)
 

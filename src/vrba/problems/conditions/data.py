@@ -14,7 +14,7 @@ from ._base import AbstractCondition, Point, Sampled, Soft
 class Data(AbstractCondition):
     """`u = values` at `points`, one row of coordinates for each value.
 
-    All of them are trained on, so they take no part in selecting an iterate.
+    Of 50 values or more a fifth is held out, to select an iterate by.
     """
 
     has_fresh_points: ClassVar[bool] = False

@@ -1,0 +1,63 @@
+"""Burgers with unknown coefficients, found from noisy sensors."""
+
+import dataclasses
+import math
+
+import jax.numpy as jnp
+
+from ..domains import Box
+from ._base import AbstractProblem
+from ._sensors import check_sensors, read_sensors
+from .burgers import Burgers, cole_hopf
+from .conditions import Ansatz
+from .reference import Reference
+from .unknown import Unknown
+
+_VISCOSITY = 0.01 / math.pi
+
+
+class InverseBurgers(AbstractProblem):
+    """`u_t + advection u u_x = viscosity u_xx` with both coefficients sought.
+
+    Sensors at `num_places` read `u` at `num_times`, with Gaussian noise of `noise`
+    times its root mean square. The truth is `advection = 1`, `viscosity = 0.01 / pi`;
+    the search begins at half and at about three times that. The initial and boundary
+    values of `Burgers` are known and hold exactly.
+
+    Good values: 20 places, 50 times, a noise of 0.01. The front tells the viscosity;
+    with few places, none of them near the centre, it is found poorly. Another
+    `noise_seed` draws other noise: the spread of what is found over several of them is
+    its uncertainty.
+    """
+
+    num_places: int = 20
+    num_times: int = 50
+    noise: float = 0.01
+    noise_seed: int = 0
+    domain = Box(t=(0, 1), x=(-1, 1))
+    unknowns = {
+        "advection": Unknown(0.5),
+        "viscosity": Unknown(0.01, is_positive=True),
+    }
+
+    def __check_init__(self):
+        """Settings in range."""
+        check_sensors(self.num_places, self.num_times, self.noise)
+
+    def equations(self, u, t, x, advection, viscosity):
+        """The balance of momentum."""
+        return {"momentum": u.t + advection * u * u.x - viscosity * u.xx}
+
+    def conditions(self):
+        """What is known, exactly; what was measured."""
+        truth_fn = lambda t, x: cole_hopf(t, x, _VISCOSITY, step=0.08)
+        counts = (self.num_places, self.num_times)
+        return [
+            Ansatz(lambda t, x, N: -jnp.sin(jnp.pi * x) + t * (1 - x**2) * N),
+            read_sensors(self.domain, truth_fn, *counts, self.noise, self.noise_seed),
+        ]
+
+    def reference(self) -> Reference:
+        """That of `Burgers`, with the true coefficients."""
+        true = {"advection": 1.0, "viscosity": _VISCOSITY}
+        return dataclasses.replace(Burgers(_VISCOSITY).reference(), unknowns=true)
