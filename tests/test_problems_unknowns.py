@@ -20,7 +20,7 @@ RATE, SOURCE = 1.7, -0.4
 class Sought(vrba.AbstractProblem):
     """`u' = -rate u + source`, `u(0) = 1`, with values of the exact solution."""
 
-    noise: float = 0.0
+    noise: np.ndarray = np.zeros(())  # an array: another value compiles nothing
     num_values: int = 60
     domain = vrba.Box(x=(0, 2))
     unknowns = {"source": vrba.Unknown(0.0), "rate": vrba.Unknown(0.5, True)}
@@ -75,7 +75,7 @@ def test_noisy_data_tell_them_as_well_as_noise_allows():
     )
     slopes = np.asarray(jax.jacobian(model)(jnp.array([RATE, SOURCE])))
     covariance = noise**2 * np.linalg.inv(slopes.T @ slopes)
-    found = solve(Sought(noise)).unknowns
+    found = solve(Sought(np.asarray(noise))).unknowns
     away = np.array([found["rate"] - RATE, found["source"] - SOURCE])
     distance = away @ np.linalg.solve(covariance, away)
     assert distance < 16  # four standard errors; a fifth of the data are held out
