@@ -1,6 +1,7 @@
 """Differential equations, one file each, and the language they are written in."""
 
 from ._base import AbstractProblem as AbstractProblem
+from .advection import Advection as Advection
 from .allen_cahn import AllenCahn as AllenCahn
 from .burgers import Burgers as Burgers
 from .conditions import AbstractCondition as AbstractCondition
@@ -16,5 +17,14 @@ from .conditions import Soft as Soft
 from .formulation import EQUATIONS as EQUATIONS
 from .formulation import Formulation as Formulation
 from .formulation import Residual as Residual
+from .heat import Heat as Heat
+from .helmholtz import Helmholtz as Helmholtz
 from .kdv import KdV as KdV
+from .klein_gordon import KleinGordon as KleinGordon
+from .kuramoto_sivashinsky import KuramotoSivashinsky as KuramotoSivashinsky
+from .peak_poisson import PeakPoisson as PeakPoisson
+from .poisson import Poisson as Poisson
+from .poisson5d import Poisson5D as Poisson5D
 from .reference import Reference as Reference
+from .schroedinger import Schroedinger as Schroedinger
+from .wave import Wave as Wave
