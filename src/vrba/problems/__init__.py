@@ -14,6 +14,7 @@ from .conditions import Neumann as Neumann
 from .conditions import Periodic as Periodic
 from .conditions import Robin as Robin
 from .conditions import Soft as Soft
+from .conditions import Waves as Waves
 from .formulation import EQUATIONS as EQUATIONS
 from .formulation import Formulation as Formulation
 from .formulation import Residual as Residual

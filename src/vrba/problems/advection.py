@@ -1,5 +1,6 @@
 """Advection: a wave that runs round the domain many times."""
 
+import math
 from typing import Any
 
 import jax.numpy as jnp
@@ -9,7 +10,7 @@ from ..core import check_positive
 from ..domains import Box
 from ._base import AbstractProblem
 from ._exact import exact_reference
-from .conditions import Ansatz, Periodic
+from .conditions import Ansatz, Periodic, Waves
 from .reference import Reference
 
 
@@ -37,7 +38,8 @@ class Advection(AbstractProblem):
 
     def conditions(self):
         """Periodicity, and an ansatz with the initial values."""
-        return [Periodic("x"), Ansatz(lambda t, x, N: jnp.sin(x) + t * N)]
+        waves = Waves("t", modes=math.ceil(self.speed / math.pi) + 2)
+        return [Periodic("x"), waves, Ansatz(lambda t, x, N: jnp.sin(x) + t * N)]
 
     def reference(self) -> Reference:
         """The exact solution on 401 x 129 points."""
