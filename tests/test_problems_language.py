@@ -24,6 +24,7 @@ from vrba.problems import (
     Reference,
     Robin,
     Soft,
+    Waves,
 )
 
 BOX = Box(t=(0, 1), x=(-1, 2))
@@ -148,6 +149,17 @@ def test_embedding_scales_and_closes_the_circle():
     np.testing.assert_allclose(jets[1, 0][:, 0], 1.0, rtol=1e-15)
 
 
+def test_waves_are_beside_the_coordinate_and_do_not_close_the_circle():
+    embedding = Embedding((0.0, -1.0), (2.0, 3.0), (0, 1), (2, 0))
+    found = np.stack([embedding(*p) for p in jnp.array([[0.0, 0.0], [2.0, 0.0]])])
+    assert found.shape == (2, embedding.num_outputs) == (2, 7)
+    # On an interval twice as long, the second mode swings once.
+    scaled, angle = np.array([-1.0, 1.0]), np.pi / 2 * np.array([-1.0, 1.0])
+    waves = [f(k * angle) for k in (1, 2) for f in (np.cos, np.sin)]
+    np.testing.assert_allclose(found[:, :5].T, [scaled, *waves], atol=1e-15)
+    np.testing.assert_array_equal(found[0, 5:], found[1, 5:])
+
+
 # Conditions.
 
 
@@ -270,12 +282,14 @@ def test_names_are_unique_and_say_the_field():
         Neumann(0, "x", 2, of="v", soft=Soft(name="wall")),
     ]
     law = lambda self, u, v, t, x: {"one": u.t - v.x, "two": v.t - u.x}
-    form = Formulation(make([Periodic("x", modes=2), *given], law, ("u", "v")))
+    seen = [Periodic("x", modes=2), Waves("t", modes=3)]
+    form = Formulation(make([*seen, *given], law, ("u", "v")))
     assert list(form.conditions) == [
         "initial of u", "initial of v", "initial of u 2", "initial d1 of v",
         "equations 2", "wall", "wall 2",
     ]  # fmt: skip
-    assert form.periods == {"x": 2} and form.ansatz is None and form.domain == BOX
+    assert form.periods == {"x": 2} and form.waves == {"t": 3}
+    assert form.ansatz is None and form.domain == BOX
     terms = form.terms()
     assert terms["equations"].labels == ("one", "two")
     assert terms["initial d1 of v"].indices == {(0, 0), (1, 0)}
@@ -436,7 +450,10 @@ MISTAKES = {
         (lambda: Embedding((0,), (1,), (-1,)), "`modes` at least 0"),
         (lambda: MLP(width=0), "`width` must be at least 1"),
         (lambda: MLP(depth=0), "`depth` must be at least 1"),
+        (lambda: Embedding((0,), (1,), (0,), (1, 1)), "`waves` must have an entry"),
+        (lambda: Embedding((0,), (1,), (0,), (-1,)), "`waves` must .* at least 0"),
         (lambda: Periodic("x", modes=0), "`modes` must be at least 1"),
+        (lambda: Waves("x", modes=0), "`modes` must be at least 1"),
         (lambda: Soft(weight=0.0), "`weight` must be"),
         (lambda: Soft(num_points=0), "`num_points` must be at least 1"),
         (lambda: Initial(0, order=-1), "`order` must be at least 0, got -1"),
@@ -458,6 +475,7 @@ MISTAKES = {
         (lambda: form(None), "`conditions` must return a list, got NoneType"),
         (lambda: form(Initial(0)), "must return a list, got Initial"),
         (lambda: form([]), "`conditions` is empty: without an initial or boundary"),
+        (lambda: form([Waves("x", modes=1)]), "`conditions` is empty"),
         (lambda: form([0.0]), "such as `Initial` or `Dirichlet`, got 0.0"),
         (lambda: form([Initial]), "must hold conditions"),
     ],
@@ -479,6 +497,11 @@ MISTAKES = {
         (lambda: form([Initial(0, on="s")]), "`initial` is on `s`"),
         (lambda: form([Periodic("y")]), r"`Periodic\('y'\)`: the coordinates .* t, x"),
         (lambda: form([Periodic("x"), Periodic("x")]), r"`Periodic\('x'\)` twice"),
+        (lambda: form([Initial(0), Waves("y", 1)]), r"`Waves\('y'\)`: the coordinates"),
+        (
+            lambda: form([Periodic("x"), Waves("x", 1)]),
+            r"`Periodic\('x'\)` and `Waves\('x'\)`: `Periodic` has `modes` of its own",
+        ),
         (
             lambda: form([Initial(0)], TWO, ("u", "v")),
             "`initial` must say which field it is of, one of u, v: write `of=...`",

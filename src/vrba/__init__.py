@@ -73,6 +73,7 @@ from .problems import Reference as Reference
 from .problems import Robin as Robin
 from .problems import Soft as Soft
 from .problems import Unknown as Unknown
+from .problems import Waves as Waves
 from .train import FixedBalance as FixedBalance
 from .train import GradientNorms as GradientNorms
 from .train import Recipe as Recipe

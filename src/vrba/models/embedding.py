@@ -1,4 +1,4 @@
-"""Coordinates as a network sees them: scaled, or on a circle where periodic."""
+"""Coordinates as a network sees them: scaled, on a circle, or as waves."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -7,11 +7,16 @@ from jaxtyping import Array, Float
 
 class Embedding(eqx.Module):
     """Each coordinate scaled to [-1, 1]; a periodic one, with period `upper - lower`,
-    as `cos` and `sin` of its first `modes` frequencies (0: not periodic)."""
+    as `cos` and `sin` of its first `modes` frequencies (0: not periodic).
+
+    Beside a scaled coordinate, `cos` and `sin` of the first `waves` frequencies of an
+    interval twice as long, so that nothing becomes periodic (not given: none).
+    """
 
     lower: tuple[float | int, ...]
     upper: tuple[float | int, ...]
     modes: tuple[int, ...]
+    waves: tuple[int, ...] = ()
 
     def __check_init__(self):
         """Each coordinate has two ends, in order, and a number of modes."""
@@ -26,20 +31,32 @@ class Embedding(eqx.Module):
             raise ValueError(
                 "`upper` must be more than `lower`, and `modes` at least 0, " + given
             )
+        is_fitting = len(self.waves) in (0, len(self.modes))
+        if not is_fitting or min(self.waves, default=0) < 0:
+            raise ValueError(
+                "`waves` must have an entry, at least 0, for each coordinate, got "
+                f"{self.waves}."
+            )
 
     @property
     def num_outputs(self) -> int:
         """How many numbers the network receives."""
-        return sum(2 * modes if modes else 1 for modes in self.modes)
+        return sum(2 * modes or 1 + 2 * waves for _, _, modes, waves in self._each())
+
+    def _each(self) -> list[tuple[float, float, int, int]]:
+        """The ends, modes and waves of each coordinate."""
+        waves = self.waves or (0,) * len(self.modes)
+        return list(zip(self.lower, self.upper, self.modes, waves, strict=True))
 
     def __call__(self, *point: Float[Array, ""]) -> Float[Array, " outputs"]:
         """The inputs of the network at one point."""
         parts = []
-        ends = zip(self.lower, self.upper, self.modes, strict=True)
-        for value, (lower, upper, modes) in zip(point, ends, strict=True):
+        for value, (lower, upper, modes, waves) in zip(
+            point, self._each(), strict=True
+        ):
             scaled = (2 * value - (lower + upper)) / (upper - lower)
-            angle = jnp.pi * scaled
-            for k in range(1, modes + 1):
-                parts += [jnp.cos(k * angle), jnp.sin(k * angle)]
             parts += [] if modes else [scaled]
+            angle = jnp.pi * scaled / (1 if modes else 2)
+            for k in range(1, (modes or waves) + 1):
+                parts += [jnp.cos(k * angle), jnp.sin(k * angle)]
         return jnp.stack(parts)

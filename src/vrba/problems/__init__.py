@@ -1,6 +1,7 @@
 """Differential equations, one file each, and the language they are written in."""
 
 from ._base import AbstractProblem as AbstractProblem
+from .advection import Advection as Advection
 from .allen_cahn import AllenCahn as AllenCahn
 from .burgers import Burgers as Burgers
 from .conditions import AbstractCondition as AbstractCondition
@@ -13,13 +14,23 @@ from .conditions import Neumann as Neumann
 from .conditions import Periodic as Periodic
 from .conditions import Robin as Robin
 from .conditions import Soft as Soft
+from .conditions import Waves as Waves
 from .formulation import EQUATIONS as EQUATIONS
 from .formulation import Formulation as Formulation
 from .formulation import Residual as Residual
+from .heat import Heat as Heat
+from .helmholtz import Helmholtz as Helmholtz
 from .inverse_burgers import InverseBurgers as InverseBurgers
 from .inverse_heat import InverseHeat as InverseHeat
 from .kdv import KdV as KdV
+from .klein_gordon import KleinGordon as KleinGordon
+from .kuramoto_sivashinsky import KuramotoSivashinsky as KuramotoSivashinsky
+from .peak_poisson import PeakPoisson as PeakPoisson
+from .poisson import Poisson as Poisson
+from .poisson5d import Poisson5D as Poisson5D
 from .reference import Reference as Reference
+from .schroedinger import Schroedinger as Schroedinger
 from .unknown import Extended as Extended
 from .unknown import Unknown as Unknown
 from .unknown import opened as opened
+from .wave import Wave as Wave

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 from ..domains import AbstractDomain
 from ..fields import Field, Index, Jet, closure, coordinate_jets, propagate, value_of
 from ._base import AbstractProblem
-from .conditions import AbstractCondition, Ansatz, Periodic
+from .conditions import AbstractCondition, Ansatz, Periodic, Waves
 from .unknown import Unknown, Values, opened
 
 EQUATIONS = "equations"
@@ -26,12 +26,13 @@ class Formulation(eqx.Module):
     problem: AbstractProblem
     conditions: dict[str, AbstractCondition]
     periods: dict[str, int]
+    waves: dict[str, int]
     ansatz: Ansatz | None
 
     def __init__(self, problem: AbstractProblem):
         _check_problem(problem)
         given = problem.conditions()
-        known = AbstractCondition | Periodic | Ansatz
+        known = AbstractCondition | Periodic | Waves | Ansatz
         if not isinstance(given, list | tuple):
             raise ValueError(
                 f"`conditions` must return a list, got {type(given).__name__}."
@@ -42,7 +43,7 @@ class Formulation(eqx.Module):
                     f"`conditions` must hold conditions such as `Initial` or "
                     f"`Dirichlet`, got {condition!r}."
                 )
-        if not given:
+        if all(isinstance(condition, Waves) for condition in given):
             raise ValueError(
                 "`conditions` is empty: without an initial or boundary condition the "
                 "solution is not determined."
@@ -51,6 +52,7 @@ class Formulation(eqx.Module):
         self.problem = problem
         self.conditions = _named([c for c in given if isinstance(c, AbstractCondition)])
         self.periods = {c.on: c.modes for c in given if isinstance(c, Periodic)}
+        self.waves = {c.on: c.modes for c in given if isinstance(c, Waves)}
         self.ansatz = next((c for c in given if isinstance(c, Ansatz)), None)
         _check_conditions(self)
 
@@ -248,12 +250,14 @@ def _check_conditions(formulation: Formulation) -> None:
                 f"The condition `{name}` is of `{condition.of}`, but the fields are "
                 f"{', '.join(problem.fields)}."
             )
-    for coordinate in formulation.periods:
-        if coordinate not in domain.coordinates:
-            raise ValueError(
-                f"`Periodic({coordinate!r})`: the coordinates of the domain are "
-                f"{', '.join(domain.coordinates)}."
-            )
+    seen = {"Periodic": formulation.periods, "Waves": formulation.waves}
+    for kind, given in seen.items():
+        for coordinate in given:
+            if coordinate not in domain.coordinates:
+                raise ValueError(
+                    f"`{kind}({coordinate!r})`: the coordinates of the domain are "
+                    f"{', '.join(domain.coordinates)}."
+                )
     if formulation.ansatz is not None:
         number = jax.ShapeDtypeStruct((), jnp.zeros(()).dtype)
         fn = _listed(formulation.ansatz.fn, problem.fields)
@@ -261,13 +265,21 @@ def _check_conditions(formulation: Formulation) -> None:
 
 
 def _check_once(given: Sequence[Any]) -> None:
-    """An ansatz, or the period of a coordinate, is given once."""
+    """An ansatz, or what the network sees of a coordinate, is given once."""
     if sum(isinstance(condition, Ansatz) for condition in given) > 1:
         raise ValueError("`conditions` holds more than one `Ansatz`: join them in one.")
-    periods = [condition.on for condition in given if isinstance(condition, Periodic)]
-    for coordinate in periods:
-        if periods.count(coordinate) > 1:
-            raise ValueError(f"`conditions` holds `Periodic({coordinate!r})` twice.")
+    seen: dict[str, str] = {}
+    for condition in given:
+        if isinstance(condition, Periodic | Waves):
+            name = f"{type(condition).__name__}({condition.on!r})"
+            if seen.get(condition.on) == name:
+                raise ValueError(f"`conditions` holds `{name}` twice.")
+            if condition.on in seen:
+                raise ValueError(
+                    f"`conditions` holds `{seen[condition.on]}` and `{name}`: "
+                    "`Periodic` has `modes` of its own."
+                )
+            seen[condition.on] = name
 
 
 def _check_outputs(outputs: Jet, names: tuple[str, ...]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from ..core import check_positive
 from ..domains import Box
 from ._base import AbstractProblem
-from ._spectral import relative_difference
+from ._exact import exact_reference
 from .conditions import Ansatz
 from .reference import Reference
 
@@ -70,18 +70,9 @@ class KdV(AbstractProblem):
         return [Ansatz(solution)]
 
     def reference(self) -> Reference:
-        """The exact solution on 201 x 513 points.
-
-        Its error is what extended precision changes, and at least one rounding.
-        """
-        t, x = np.linspace(-1, 1, 201), np.linspace(-_END, _END, 513)
-        evaluate = lambda t, x: _two_solitons(np, t, x, self.fast, self.slow)
-        values = evaluate(*np.meshgrid(t, x, indexing="ij"))
-        longer = [axis.astype(np.longdouble) for axis in (t, x)]
-        finer = evaluate(*np.meshgrid(*longer, indexing="ij"))
-        rounding = float(np.finfo(float).eps)
-        error = max(relative_difference(values, finer), rounding)
-        return Reference({"t": t, "x": x}, values, error)
+        """The exact solution on 201 x 513 points."""
+        solution = lambda t, x: _two_solitons(np, t, x, self.fast, self.slow)
+        return exact_reference(self.domain, solution, 201, 513)
 
 
 def _two_solitons(xp: Any, t: Any, x: Any, fast: float, slow: float) -> Any:

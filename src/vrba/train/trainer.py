@@ -61,12 +61,13 @@ class Trainer(eqx.Module):
         names = domain.coordinates
         ends = [domain.bounds(name) for name in names]
         modes = tuple(formulation.periods.get(name, 0) for name in names)
+        waves = tuple(formulation.waves.get(name, 0) for name in names)
         lower, upper = zip(*ends, strict=True)
         self.formulation, self.recipe = formulation, recipe
         if not 0 <= seed < 2**31:
             raise ValueError(f"`seed` must be between 0 and 2**31 - 1, got {seed}.")
         self.root = np.asarray(seed, np.int32)
-        self.embedding = Embedding(lower, upper, modes)
+        self.embedding = Embedding(lower, upper, modes, waves)
         residuals = formulation.terms()
         network = self._network()
         self.skeleton = eqx.filter(network, eqx.is_inexact_array, inverse=True)

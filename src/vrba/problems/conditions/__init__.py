@@ -10,3 +10,4 @@ from .initial import Initial as Initial
 from .neumann import Neumann as Neumann
 from .periodic import Periodic as Periodic
 from .robin import Robin as Robin
+from .waves import Waves as Waves

@@ -1,0 +1,77 @@
+"""Schroedinger: a bright soliton, whose phase turns as it moves."""
+
+import math
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from ..core import check_between, check_positive
+from ..domains import Box
+from ._base import AbstractProblem
+from ._exact import exact_reference
+from .conditions import Ansatz
+from .reference import Reference
+
+_END = 5.0
+
+
+class Schroedinger(AbstractProblem):
+    """`i h_t + h_xx / 2 + |h|^2 h = 0` for `h = u + i v`, given at `t = 0` and at
+    `x = -5` and 5.
+
+    A soliton, `|h| = amplitude sech(amplitude (x - speed t))`, keeps its shape, which
+    focusing holds together against dispersion, while its phase turns by
+    `(amplitude^2 - speed^2) / 2` in a unit of time. The initial and boundary values
+    hold exactly, by the form of the solution.
+
+    Good values: `amplitude = 2`, `speed = 1`, up to `t = pi / 2`. Twice the amplitude
+    is half as wide and turns four times as fast.
+    """
+
+    amplitude: float = 2.0
+    speed: float = 1.0
+    fields = ("u", "v")
+    domain = Box(t=(0, math.pi / 2), x=(-_END, _END))
+
+    def __check_init__(self):
+        """There is a soliton, which may move either way and stays inside."""
+        check_positive(amplitude=self.amplitude)
+        check_between(speed=(self.speed, -3.0, 3.0))
+
+    def equations(self, u, v, t, x):
+        """The real and the imaginary part."""
+        density = u**2 + v**2
+        real = -v.t + u.xx / 2 + density * u
+        return {"real": real, "imaginary": u.t + v.xx / 2 + density * v}
+
+    def conditions(self):
+        """An ansatz that meets them all."""
+        soliton = lambda t, x: _soliton(jnp, t, x, self.amplitude, self.speed)
+
+        def solution(t, x, U, V):
+            start, end = jnp.zeros_like(t), _END * jnp.ones_like(x)
+            right = (1 + x / _END) / 2
+            factor = 4 * t * right * (1 - right)
+            initial, found = soliton(start, x), []
+            for name, N in (("u", U), ("v", V)):
+                change = lambda x, name=name: (
+                    soliton(t, x)[name] - soliton(start, x)[name]
+                )
+                sides = (1 - right) * change(-end) + right * change(end)
+                found.append(initial[name] + sides + factor * N)
+            return tuple(found)
+
+        return [Ansatz(solution)]
+
+    def reference(self) -> Reference:
+        """The exact solution on 201 x 401 points."""
+        solution = lambda t, x: _soliton(np, t, x, self.amplitude, self.speed)
+        return exact_reference(self.domain, solution, 201, 401)
+
+
+def _soliton(xp: Any, t: Any, x: Any, amplitude: float, speed: float) -> dict[str, Any]:
+    """The solution, with `numpy` or `jax.numpy` as `xp`."""
+    size = amplitude / xp.cosh(amplitude * (x - speed * t))
+    phase = speed * x + (amplitude**2 - speed**2) / 2 * t
+    return {"u": size * xp.cos(phase), "v": size * xp.sin(phase)}
