@@ -102,7 +102,7 @@ class AbstractDomain(eqx.Module):
     ) -> Float[np.ndarray, "points dim"]:
         """Outward unit normals of points on the boundary; on an edge, of one side."""
         normals = self.normals_at(points)
-        is_off = ~np.all(np.isfinite(normals), axis=1)
+        is_off = ~np.any(np.nan_to_num(normals), axis=1)
         if np.any(is_off):
             row = int(np.argmax(is_off))
             raise ValueError(
