@@ -9,6 +9,7 @@ FREQUENCY = np.sqrt(STIFFNESS - DAMPING**2 / 4)
 
 
 def displacement(t):
+    """The truth that the readings are of."""
     turned = np.cos(FREQUENCY * t) + DAMPING / 2 / FREQUENCY * np.sin(FREQUENCY * t)
     return np.exp(-DAMPING * t / 2) * turned
 

@@ -4,9 +4,10 @@ from ._base import AbstractProblem as AbstractProblem
 from .advection import Advection as Advection
 from .allen_cahn import AllenCahn as AllenCahn
 from .burgers import Burgers as Burgers
+from .conditions import AbstractBoundaryCondition as AbstractBoundaryCondition
 from .conditions import AbstractCondition as AbstractCondition
-from .conditions import AbstractFaceCondition as AbstractFaceCondition
 from .conditions import Ansatz as Ansatz
+from .conditions import Constraint as Constraint
 from .conditions import Data as Data
 from .conditions import Dirichlet as Dirichlet
 from .conditions import Initial as Initial

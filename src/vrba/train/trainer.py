@@ -179,7 +179,8 @@ class Trainer(eqx.Module):
 
     def _batch(self, name: str) -> int:
         condition = self.formulation.conditions.get(name)
-        return batch_size(self.recipe, condition, self.pools[name][0].shape[0])
+        is_finite = self.terms[name].residual.num_available is not None
+        return batch_size(self.recipe, condition, self.pools[name], is_finite)
 
     def objective(self, state: TrainState) -> LeastSquares:
         """The loss on the points drawn last, with the weights of their policies."""

@@ -1,14 +1,13 @@
 """Measured values."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Float
 
 from ...domains import AbstractDomain
-from ...fields import Field
-from ._base import AbstractCondition, Point, Sampled, Soft
+from ._base import AbstractCondition, Fields, Point, Sampled, Soft
 
 
 class Data(AbstractCondition):
@@ -16,8 +15,6 @@ class Data(AbstractCondition):
 
     Of 50 values or more a fifth is held out, to select an iterate by.
     """
-
-    has_fresh_points: ClassVar[bool] = False
 
     points: Any = eqx.field(converter=lambda x: np.asarray(x, float))
     values: Any = eqx.field(converter=lambda x: np.asarray(x, float))
@@ -44,12 +41,17 @@ class Data(AbstractCondition):
                 f"value {self.values[row]:g}, is not finite or outside the domain."
             )
 
+    def num_available(self, domain: AbstractDomain) -> int:
+        """As many as were measured."""
+        return self.values.size
+
     def sample(self, domain: AbstractDomain, num_points: int, *, seed: int) -> Sampled:
         """All of them."""
-        return self.points, self.values
+        return self.points, self.values[:, None]
 
     def residual(
-        self, field: Field, point: Point, number: Float[Array, ""]
+        self, fields: Fields, point: Point, numbers: Float[Array, " numbers"]
     ) -> Float[Array, ""]:
         """`u - value`."""
-        return field.value - number.astype(field.value.dtype)
+        found = self.field(fields).value
+        return found - numbers[0].astype(found.dtype)
