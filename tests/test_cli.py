@@ -347,8 +347,8 @@ def test_settings_become_numbers():
 
 @pytest.mark.parametrize("name", sorted(known_policies()))
 def test_every_policy_can_be_made(name):
-    policy = make_policy(name, None)
-    assert policy.init(4) is not None
+    policy = make_policy(name, None, vrba.presets.uniform())
+    assert policy.init(4, points=np.zeros((4, 1))) is not None
 
 
 @pytest.mark.parametrize("name", sorted(known_optimizers()))

@@ -18,7 +18,11 @@ from .adapt import AbstractSchedule as AbstractSchedule
 from .adapt import AbstractScore as AbstractScore
 from .adapt import AbstractTemperature as AbstractTemperature
 from .adapt import AbstractTilting as AbstractTilting
+from .adapt import AbstractTimed as AbstractTimed
 from .adapt import AscentState as AscentState
+from .adapt import Capped as Capped
+from .adapt import Causal as Causal
+from .adapt import CausalState as CausalState
 from .adapt import Cosh as Cosh
 from .adapt import Custom as Custom
 from .adapt import DecayState as DecayState
@@ -52,6 +56,8 @@ from .adapt import Systematic as Systematic
 from .adapt import TiltState as TiltState
 from .adapt import Unbiased as Unbiased
 from .adapt import Weighting as Weighting
+from .adapt import Windows as Windows
+from .adapt import WindowState as WindowState
 from .adapt import WithoutReplacement as WithoutReplacement
 from .adapt import WithReplacement as WithReplacement
 from .adapt import derived_functional as derived_functional

@@ -5,8 +5,12 @@ from ._base import AbstractPolicy as AbstractPolicy
 from ._pool import AbstractPoolPolicy as AbstractPoolPolicy
 from ._tilt import AbstractTilting as AbstractTilting
 from ._tilt import TiltState as TiltState
+from ._timed import AbstractTimed as AbstractTimed
 from .brdr import BRDR as BRDR
 from .brdr import DecayState as DecayState
+from .capped import Capped as Capped
+from .causal import Causal as Causal
+from .causal import CausalState as CausalState
 from .draws import AbstractDraw as AbstractDraw
 from .draws import Stratified as Stratified
 from .draws import Systematic as Systematic
@@ -49,3 +53,5 @@ from .temperatures import SolveShift as SolveShift
 from .temperatures import SolveTemperature as SolveTemperature
 from .unbiased import Unbiased as Unbiased
 from .weighting import Weighting as Weighting
+from .windows import Windows as Windows
+from .windows import WindowState as WindowState

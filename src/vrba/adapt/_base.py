@@ -32,11 +32,13 @@ class AbstractPolicy(eqx.Module):
         num_points: int | tuple[int, ...],
         *,
         base: Float[Array | np.ndarray, "..."] | None = None,
+        points: Float[Array | np.ndarray, "points dim"] | None = None,
         dtype: Any = None,
     ) -> Any:
         """The state before any residual is known.
 
         `base` is the probability of each point before the tilt, uniform if not given.
+        `points` are the coordinates, for policies that look where a point is.
         """
 
     @abc.abstractmethod
@@ -67,6 +69,10 @@ class AbstractPolicy(eqx.Module):
         The same as `probability` if the policy samples; what its weights stand for if
         it weighs.
         """
+
+    @abc.abstractmethod
+    def is_sampling(self) -> bool:
+        """Whether points are drawn by the tilt; if not, they are weighed by it."""
 
     @abc.abstractmethod
     def descends(self) -> str:

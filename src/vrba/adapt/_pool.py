@@ -28,6 +28,7 @@ class AbstractPoolPolicy(AbstractTilting):
         num_points: int | tuple[int, ...],
         *,
         base: Float[Array | np.ndarray, "..."] | None = None,
+        points: Float[Array | np.ndarray, "points dim"] | None = None,
         dtype: Any = None,
     ) -> TiltState:
         """Equal weights for `num_points`, or for `(num_points, num_eqs)`."""

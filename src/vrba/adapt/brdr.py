@@ -60,6 +60,7 @@ class BRDR(AbstractPolicy):
         num_points: int | tuple[int, ...],
         *,
         base: Float[Array | np.ndarray, "..."] | None = None,
+        points: Float[Array | np.ndarray, "points dim"] | None = None,
         dtype: Any = None,
     ) -> DecayState:
         """Weights of one and no history."""
@@ -101,6 +102,10 @@ class BRDR(AbstractPolicy):
     def tilt(self, state: DecayState) -> Float[Array, " points"]:
         """The weights of `R**2`, brought to sum one."""
         return state.weight / jnp.sum(state.weight)
+
+    def is_sampling(self) -> bool:
+        """No."""
+        return False
 
     def descends(self) -> str:
         """Which norm of the residual these settings descend."""

@@ -51,6 +51,7 @@ class Hybrid(AbstractTilting):
         num_points: int | tuple[int, ...],
         *,
         base: Float[Array | np.ndarray, "..."] | None = None,
+        points: Float[Array | np.ndarray, "points dim"] | None = None,
         dtype: Any = None,
     ) -> TiltState:
         """Equal weights for `(num_funcs, num_points, ...)`."""
@@ -94,6 +95,10 @@ class Hybrid(AbstractTilting):
         joint = state.weight if state.base is None else state.base * state.weight
         mass = jnp.sum(flat(joint), axis=1)
         return mass / jnp.sum(mass)
+
+    def is_sampling(self) -> bool:
+        """Functions are; their points are weighed."""
+        return True
 
     def descends(self) -> str:
         """Which norm of the residual these settings descend."""

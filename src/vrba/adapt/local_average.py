@@ -106,6 +106,7 @@ class LocalAverage(AbstractPolicy):
         num_points: int | tuple[int, ...],
         *,
         base: Float[Array | np.ndarray, "..."] | None = None,
+        points: Float[Array | np.ndarray, "points dim"] | None = None,
         dtype: Any = None,
     ) -> NeighbourState:
         """The wrapped policy's state, and sizes not known yet."""
@@ -116,7 +117,7 @@ class LocalAverage(AbstractPolicy):
             )
         dtype = float_dtype(dtype)
         return NeighbourState(
-            inner=self.policy.init(num_points, base=base, dtype=dtype),
+            inner=self.policy.init(num_points, base=base, points=points, dtype=dtype),
             size=jnp.full(len(self.neighbours), -1.0, dtype),
         )
 
@@ -159,6 +160,10 @@ class LocalAverage(AbstractPolicy):
     def tilt(self, state: NeighbourState) -> Float[Array, " points"]:
         """That of the wrapped policy."""
         return self.policy.tilt(state.inner)
+
+    def is_sampling(self) -> bool:
+        """As the wrapped policy."""
+        return self.policy.is_sampling()
 
     def descends(self) -> str:
         """Which norm of the averaged residual these settings descend."""

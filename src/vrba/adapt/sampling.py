@@ -45,6 +45,10 @@ class Sampling(AbstractPoolPolicy):
         """The tilt, with a share `floor` of the base."""
         return self.floored_mass(state)
 
+    def is_sampling(self) -> bool:
+        """Yes."""
+        return True
+
     def descends(self) -> str:
         """Which norm of the residual these settings descend."""
         undone = 0.0 if self.correction is None else self.correction.strength

@@ -67,6 +67,7 @@ class SelfAdaptive(AbstractPolicy):
         num_points: int | tuple[int, ...],
         *,
         base: Float[Array | np.ndarray, "..."] | None = None,
+        points: Float[Array | np.ndarray, "points dim"] | None = None,
         dtype: Any = None,
     ) -> AscentState:
         """Equal multipliers."""
@@ -106,6 +107,10 @@ class SelfAdaptive(AbstractPolicy):
         """`m(lambda)`, brought to sum one."""
         mask = jax.vmap(self.mask_fn)(state.multiplier)
         return mask / jnp.sum(mask)
+
+    def is_sampling(self) -> bool:
+        """No."""
+        return False
 
     def descends(self) -> str:
         """Which norm of the residual these settings descend."""

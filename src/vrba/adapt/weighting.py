@@ -55,6 +55,10 @@ class Weighting(AbstractPoolPolicy):
             return self.base(state)
         return self.floored_mass(state)
 
+    def is_sampling(self) -> bool:
+        """If the weights are corrected for it."""
+        return self.correction is not None
+
     def descends(self) -> str:
         """Which norm of the residual these settings descend."""
         power = self.objective.loss_power * self.objective.weight_power

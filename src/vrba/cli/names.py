@@ -70,13 +70,15 @@ def known_optimizers() -> dict[str, Callable[[], optim.AbstractOptimizer]]:
 
 
 def known_policies() -> dict[str, Callable[..., adapt.AbstractPolicy]]:
-    """Presets, and policies for points that need no more than a potential."""
+    """Presets, and policies for points that need no more than a potential, or another
+    policy."""
     found: dict[str, Callable[..., Any]] = {}
     for kind in _classes(adapt, adapt.AbstractPolicy):
         is_for_operators = issubclass(kind, adapt.AbstractTilting) and not issubclass(
             kind, adapt.AbstractPoolPolicy
         )
-        if not is_for_operators and _required(kind) <= {"potential"}:
+        is_easy = _required(kind) <= {"potential"} or _required(kind) == {"policy"}
+        if is_easy and not is_for_operators:
             found[shown(kind.__name__)] = kind
     for name, make in vars(presets).items():
         if inspect.isfunction(make) and not name.startswith("_"):
@@ -95,10 +97,24 @@ def _quasi_newton(rule: Callable[[], optim.AbstractUpdate]) -> optim.QuasiNewton
 
 
 def make_policy(
-    name: str, potential: adapt.AbstractPotential | None
+    name: str,
+    potential: adapt.AbstractPotential | None,
+    wrapped: adapt.AbstractPolicy | None,
 ) -> adapt.AbstractPolicy:
-    """The policy of this name, with the potential where it takes one."""
+    """The policy of this name, with the potential where it takes one.
+
+    One that needs another policy is put around `wrapped`, unless that is such a one.
+    """
     make = pick("policy", name, known_policies())
+    if "policy" in _required(make):
+        if wrapped is None:
+            raise UsageError(
+                f"The policy `{name}` goes around another, which cannot be read from "
+                "the folder: resume this run from Python."
+            )
+        is_there = inspect.isclass(make) and isinstance(wrapped, make)
+        policy = wrapped if is_there else make(wrapped)
+        return policy if potential is None else with_potential(policy, potential)
     takes_potential = "potential" in inspect.signature(make).parameters
     if potential is None:
         needs = "potential" in _required(make)
@@ -112,9 +128,27 @@ def with_potential(
     policy: adapt.AbstractPolicy, potential: adapt.AbstractPotential
 ) -> adapt.AbstractPolicy:
     """The same policy with another potential."""
+    inner = getattr(policy, "policy", None)
+    if inner is not None:
+        changed: dict[str, Any] = {"policy": with_potential(inner, potential)}
+        return dataclasses.replace(policy, **changed)
     if not hasattr(policy, "potential"):
         raise UsageError(f"The policy `{type(policy).__name__}` takes no potential.")
     return dataclasses.replace(policy, potential=potential)
+
+
+def along_time(
+    policy: adapt.AbstractTimed, coordinates: tuple[str, ...]
+) -> adapt.AbstractTimed:
+    """The same policy, which looks at the coordinate `t`."""
+    if "t" not in coordinates:
+        name = shown(type(policy).__name__)
+        raise UsageError(
+            f"The policy `{name}` needs a coordinate `t`, but those of the problem are "
+            f"{', '.join(coordinates)}."
+        )
+    axis: dict[str, Any] = {"axis": coordinates.index("t")}
+    return dataclasses.replace(policy, **axis)
 
 
 def _plain(name: str) -> str:

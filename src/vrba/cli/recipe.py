@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import arg
 
-from ..adapt import AbstractPolicy
+from ..adapt import AbstractPolicy, AbstractTimed
 from ..core import describe, load_tree, precision, rebuild
 from ..models import MLP, AbstractArchitecture
 from ..optim import AbstractOptimizer
@@ -16,6 +16,7 @@ from ..train.about import known_classes
 from ..train.solution import trainer_from
 from ._base import UsageError
 from .names import (
+    along_time,
     known_optimizers,
     known_policies,
     known_potentials,
@@ -69,7 +70,11 @@ def new_recipe(
     if start is not None:  # its network is what training begins with
         model = rebuild(_described(start)["model"], known_classes())
         base = dataclasses.replace(base, model=model)
-    return _changed(base, flags)
+    recipe = _changed(base, flags)
+    if not isinstance(recipe.policy, AbstractTimed):
+        return recipe
+    policy = along_time(recipe.policy, problem.domain.coordinates)
+    return dataclasses.replace(recipe, policy=policy)
 
 
 def resumed_recipe(flags: RecipeFlags, run: Path) -> Recipe:
@@ -175,7 +180,7 @@ def _policy(base: Recipe, flags: RecipeFlags) -> AbstractPolicy | None:
     if flags.potential is not None:
         potential = pick("potential", flags.potential, known_potentials())()
     if flags.policy is not None:
-        return make_policy(flags.policy, potential)
+        return make_policy(flags.policy, potential, base.policy)
     return None if potential is None else with_potential(base.policy, potential)
 
 

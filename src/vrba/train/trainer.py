@@ -125,8 +125,9 @@ class Trainer(eqx.Module):
         count = lambda: jnp.zeros((), jnp.int32)
         number = lambda value: jnp.asarray(value, dtype)
         policies = {
-            name: policy.init(self.pools[name][0].shape[0], dtype=dtype)
+            name: policy.init(len(points), points=points, dtype=dtype)
             for name, policy in self.policies.items()
+            for points in [self.pools[name][0]]
         }
         balance = BalanceState(
             {name: number(0.0) for name in self.terms},

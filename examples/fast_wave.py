@@ -1,0 +1,23 @@
+"""A wave that runs through its period five times, where errors grow in time.
+
+`vrba solve examples/fast_wave.py --policy windows --minutes 2`
+"""
+
+import jax.numpy as jnp
+import numpy as np
+
+from vrba import AbstractProblem, Ansatz, Box, Periodic
+
+
+class FastWave(AbstractProblem):
+    speed: float = 30.0
+    domain = Box(t=(0, 1), x=(0, 2 * np.pi))
+
+    def equations(self, u, t, x):
+        return {"advection": u.t + self.speed * u.x}
+
+    def conditions(self):
+        return [Ansatz(lambda t, x, N: jnp.sin(x) + t * N), Periodic("x")]
+
+    def reference(self):
+        return lambda t, x: np.sin(x - self.speed * t)

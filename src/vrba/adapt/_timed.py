@@ -1,0 +1,114 @@
+"""A policy whose points also count by their time."""
+
+import abc
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from ._base import AbstractPolicy
+from ._pool import rows
+from ._residual import ArrayOfIds, as_shape
+from .draws import AbstractDraw
+from .losses import AbstractLoss
+
+
+class AbstractTimed(AbstractPolicy):
+    """Any policy for pools of points, times a factor of each point's time.
+
+    Where points are drawn by the tilt, the factor multiplies their probability; where
+    they are weighed, their squared residual. A point of factor zero is never drawn.
+    Times are the column `axis` of the points given to `init`.
+    """
+
+    policy: eqx.AbstractVar[AbstractPolicy]
+    axis: eqx.AbstractVar[int]
+
+    @abc.abstractmethod
+    def factor(self, state: Any) -> Float[Array, " points"]:
+        """The factor of each point, between zero and one."""
+
+    @property
+    def draws(self) -> AbstractDraw:
+        """Those of the wrapped policy."""
+        return self.policy.draws
+
+    @property
+    def objective(self) -> AbstractLoss:
+        """That of the wrapped policy."""
+        return self.policy.objective
+
+    def weights(
+        self, state: Any, ids: ArrayOfIds | None = None
+    ) -> Float[Array, " batch"]:
+        """Those of the wrapped policy, times the factor unless it samples."""
+        weight = self.policy.weights(state.inner, ids)
+        if self.is_sampling():
+            return weight
+        power = 1 / self.objective.loss_power
+        return weight * rows(self.factor(state), ids) ** power
+
+    def mass(self, state: Any) -> Float[Array, " points"]:
+        """That of the wrapped policy, times the factor if it samples."""
+        mass, factor = self.policy.mass(state.inner), self.factor(state)
+        return mass * factor if self.is_sampling() else jnp.where(factor > 0, mass, 0)
+
+    def base(self, state: Any) -> Float[Array, " points"]:
+        """That of the wrapped policy."""
+        return self.policy.base(state.inner)
+
+    def tilt(self, state: Any) -> Float[Array, " points"]:
+        """That of the wrapped policy, times the factor."""
+        mass = self.policy.tilt(state.inner) * self.factor(state)
+        return mass / jnp.sum(mass)
+
+    def is_sampling(self) -> bool:
+        """As the wrapped policy."""
+        return self.policy.is_sampling()
+
+
+def bins_of(
+    name: str,
+    num_points: int | tuple[int, ...],
+    points: Float[Array | np.ndarray, "points dim"] | None,
+    axis: int,
+    num_bins: int,
+) -> Int[Array, " points"]:
+    """Which of the equal parts of the whole time each point lies in."""
+    shape = as_shape(num_points)
+    if len(shape) != 1:
+        raise ValueError(
+            f"`{name}` is for pools of points: `num_points` must be one number, got "
+            f"{num_points}."
+        )
+    if points is None:
+        raise ValueError(
+            f"`{name}` needs the time of each point: give `init` its `points`."
+        )
+    if points.shape[0] != shape[0]:
+        raise ValueError(
+            f"`points` must have {shape[0]} rows, one for each point, got "
+            f"{points.shape[0]}."
+        )
+    if not 0 <= axis < points.shape[1]:
+        raise ValueError(
+            f"`{name}(axis=...)` must be a column of the points, of which there are "
+            f"{points.shape[1]}, got {axis}."
+        )
+    time = jnp.asarray(points)[:, axis]
+    first, length = jnp.min(time), jnp.max(time) - jnp.min(time)
+    share = (time - first) / jnp.where(length > 0, length, 1)
+    return jnp.minimum((num_bins * share).astype(jnp.int32), num_bins - 1)
+
+
+def root_mean_square(
+    size: Float[Array, " any"], is_counted: Bool[Array, " any"]
+) -> Float[Array, ""]:
+    """Over what is counted; zero if nothing is. No square overflows."""
+    largest = jnp.max(jnp.where(is_counted, size, 0))
+    unit = jnp.where(largest > 0, largest, 1)
+    squares = jnp.where(is_counted, jnp.square(size / unit), 0)
+    count = jnp.sum(is_counted).astype(size.dtype)
+    return unit * jnp.sqrt(jnp.sum(squares) / jnp.maximum(count, 1))
