@@ -1,4 +1,5 @@
 """The command `vrba`."""
 
 from ._base import AbstractCommand as AbstractCommand
+from .list import List as List
 from .solve import Solve as Solve

@@ -175,7 +175,7 @@ def _policy(base: Recipe, flags: RecipeFlags) -> AbstractPolicy | None:
     if flags.potential is not None:
         potential = pick("potential", flags.potential, known_potentials())()
     if flags.policy is not None:
-        return make_policy(flags.policy, potential)
+        return make_policy(flags.policy, potential, base.policy)
     return None if potential is None else with_potential(base.policy, potential)
 
 
