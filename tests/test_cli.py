@@ -330,6 +330,7 @@ def test_names_are_found_by_looking():
     wanted = {"lm", "ssbroyden", "ssbfgs", "bfgs", "adam", "lbfgs", "adam-ssbroyden"}
     assert wanted <= set(known_optimizers())
     wanted = {"uniform", "sampling", "weighting", "rba", "rad", "vrba", "brdr"}
+    wanted |= {"default", "vrba-weighting", "vrba-sampling"}
     assert wanted <= set(known_policies())
     assert "hybrid" not in known_policies()
 
@@ -347,8 +348,10 @@ def test_settings_become_numbers():
 
 @pytest.mark.parametrize("name", sorted(known_policies()))
 def test_every_policy_can_be_made(name):
-    policy = make_policy(name, None, vrba.presets.uniform())
+    own = vrba.Recipe().policy
+    policy = make_policy(name, None, own)
     assert policy.init(4, points=np.zeros((4, 1))) is not None
+    assert (policy is own) == (name in ("vrba", "default"))
 
 
 @pytest.mark.parametrize("name", sorted(known_optimizers()))

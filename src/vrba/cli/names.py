@@ -41,28 +41,30 @@ def pick(what: str, name: str, options: Mapping[str, _T], hint: str = "") -> _T:
 
 def known_problems() -> dict[str, type[problems.AbstractProblem]]:
     """The problems that come with the package."""
-    return {shown(k.__name__): k for k in _classes(problems, problems.AbstractProblem)}
+    return {
+        shown(k.__name__): k for k in classes_in(problems, problems.AbstractProblem)
+    }
 
 
 def known_potentials() -> dict[str, Callable[[], adapt.AbstractPotential]]:
     """Potentials that need no arguments."""
-    found = _classes(adapt, adapt.AbstractPotential)
-    return {shown(kind.__name__): kind for kind in found if not _required(kind)}
+    found = classes_in(adapt, adapt.AbstractPotential)
+    return {shown(kind.__name__): kind for kind in found if not required_by(kind)}
 
 
 def known_optimizers() -> dict[str, Callable[[], optim.AbstractOptimizer]]:
     """Optimizers that need no arguments, rules of quasi-Newton among them."""
     found: dict[str, Callable[[], Any]] = {"adam-ssbroyden": adam_ssbroyden}
-    for kind in _classes(optim, optim.AbstractOptimizer):
-        if not _required(kind):
+    for kind in classes_in(optim, optim.AbstractOptimizer):
+        if not required_by(kind):
             name = shown(kind.__name__)
             found[name] = kind
             if "-" in name:
                 found["".join(part[0] for part in name.split("-"))] = kind
-    for kind in _classes(optim, optim.AbstractUpdate):
+    for kind in classes_in(optim, optim.AbstractUpdate):
         found[shown(kind.__name__)] = partial(_quasi_newton, kind)
     for name, make in vars(optim).items():
-        if inspect.isfunction(make) and not _required(make):
+        if inspect.isfunction(make) and not required_by(make):
             made = inspect.signature(make).return_annotation
             if inspect.isclass(made) and issubclass(made, optim.AbstractOptimizer):
                 found[shown(name)] = make
@@ -73,17 +75,23 @@ def known_policies() -> dict[str, Callable[..., adapt.AbstractPolicy]]:
     """Presets, and policies for points that need no more than a potential, or another
     policy."""
     found: dict[str, Callable[..., Any]] = {}
-    for kind in _classes(adapt, adapt.AbstractPolicy):
+    for kind in classes_in(adapt, adapt.AbstractPolicy):
         is_for_operators = issubclass(kind, adapt.AbstractTilting) and not issubclass(
             kind, adapt.AbstractPoolPolicy
         )
-        is_easy = _required(kind) <= {"potential"} or _required(kind) == {"policy"}
+        is_easy = required_by(kind) <= {"potential"} or required_by(kind) == {"policy"}
         if is_easy and not is_for_operators:
             found[shown(kind.__name__)] = kind
     for name, make in vars(presets).items():
         if inspect.isfunction(make) and not name.startswith("_"):
             found[shown(name)] = make
-    return found
+    found["vrba-weighting"] = found.pop("vrba")
+    return found | {"vrba": recipe_policy, "default": recipe_policy}
+
+
+def recipe_policy(policy: adapt.AbstractPolicy) -> adapt.AbstractPolicy:
+    """The recipe's own: points drawn by their residual, as the optimizer needs it."""
+    return policy
 
 
 def adam_ssbroyden(num_steps: int = 5000) -> optim.Sequence:
@@ -103,10 +111,11 @@ def make_policy(
 ) -> adapt.AbstractPolicy:
     """The policy of this name, with the potential where it takes one.
 
-    One that needs another policy is put around `wrapped`, unless that is such a one.
+    One that needs another policy is put around `wrapped`, that of the recipe, unless
+    that is such a one.
     """
     make = pick("policy", name, known_policies())
-    if "policy" in _required(make):
+    if "policy" in required_by(make):
         if wrapped is None:
             raise UsageError(
                 f"The policy `{name}` goes around another, which cannot be read from "
@@ -117,7 +126,7 @@ def make_policy(
         return policy if potential is None else with_potential(policy, potential)
     takes_potential = "potential" in inspect.signature(make).parameters
     if potential is None:
-        needs = "potential" in _required(make)
+        needs = "potential" in required_by(make)
         return make(adapt.Quadratic()) if needs else make()
     if not takes_potential:
         raise UsageError(f"The policy `{name}` takes no potential.")
@@ -155,7 +164,7 @@ def _plain(name: str) -> str:
     return name.casefold().replace("-", "").replace("_", "")
 
 
-def _classes(room: ModuleType, base: type[_T]) -> list[type[_T]]:
+def classes_in(room: ModuleType, base: type[_T]) -> list[type[_T]]:
     """The subclasses of `base` that a room exports and that can be built."""
     marks = ("__abstractmethods__", "__abstractvars__", "__abstractclassvars__")
     return [
@@ -167,7 +176,7 @@ def _classes(room: ModuleType, base: type[_T]) -> list[type[_T]]:
     ]
 
 
-def _required(make: Callable[..., Any]) -> set[str]:
+def required_by(make: Callable[..., Any]) -> set[str]:
     """The arguments that must be given; any number of them counts as one."""
     return {
         name

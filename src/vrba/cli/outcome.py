@@ -24,7 +24,12 @@ _ENDINGS = {
 
 def status_of(solution: Solution) -> str:
     """The name of the reason why the run ended, such as `time_reached`."""
-    return _ENDINGS.get(solution.result["status"], "ended")
+    return ending(solution.result["status"])
+
+
+def ending(text: str) -> str:
+    """The name of the status that has this text."""
+    return _ENDINGS.get(text, "ended")
 
 
 def summary(solution: Solution, run: Path) -> dict[str, Any]:
@@ -88,9 +93,9 @@ def sentence(solutions: Sequence[Solution], best: int) -> str:
     )
 
 
-def as_json(values: dict[str, Any]) -> str:
-    """One line; numbers that are not finite become null."""
-    return json.dumps(_finite(values), allow_nan=False)
+def as_json(values: dict[str, Any], indent: int | None = None) -> str:
+    """One line, unless indented; numbers that are not finite become null."""
+    return json.dumps(_finite(values), allow_nan=False, indent=indent)
 
 
 def _finite(value: Any) -> Any:

@@ -25,7 +25,7 @@ from .recipe import (
     resumed_recipe,
     unreadable_parts,
 )
-from .target import file_of, load_problem, name_of
+from .target import file_of, free_folder, load_problem, name_of
 
 Folder = Annotated[Path | None, arg(metavar="DIR", help_behavior_hint="")]
 
@@ -148,7 +148,7 @@ def _solve_all(
     if flags.start is not None:
         start = load_start(flags.start, problem)
         check_start(start, recipe, flags.start)
-    out = flags.out or _free_folder(Path("runs") / name_of(flags.target or ""))
+    out = flags.out or free_folder(Path("runs") / name_of(flags.target or ""))
     solutions, runs = [], []
     for seed, run in enumerate(_folders(flags, out), start=flags.seed):
         solutions.append(_solve_one(flags, problem, recipe, seed, run, start))
@@ -213,15 +213,6 @@ def _folders(flags: Solve, out: Path) -> list[Path]:
     """The folder of each seed."""
     seeds = range(flags.seed, flags.seed + flags.seeds)
     return [out] if flags.seeds == 1 else [out / f"seed-{seed}" for seed in seeds]
-
-
-def _free_folder(wanted: Path) -> Path:
-    """The folder, or the first that is free with a number after it."""
-    path, number = wanted, 1
-    while path.exists():
-        number += 1
-        path = wanted.with_name(f"{wanted.name}-{number}")
-    return path
 
 
 def _tell(flags: Solve, solutions: list[Solution], runs: list[Path], best: int) -> None:

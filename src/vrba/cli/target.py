@@ -29,6 +29,15 @@ def name_of(target: str) -> str:
     return shown(target) if file is None else file.stem
 
 
+def free_folder(wanted: Path) -> Path:
+    """The folder, or the first that is free with a number after it."""
+    path, number = wanted, 1
+    while path.exists():
+        number += 1
+        path = wanted.with_name(f"{wanted.name}-{number}")
+    return path
+
+
 def load_problem(target: str, settings: Sequence[str]) -> AbstractProblem:
     """The problem, with settings such as `viscosity=0.001`."""
     match = _FILE.fullmatch(target)

@@ -21,6 +21,7 @@ from .progress import AbstractCallback as AbstractCallback
 from .progress import Plan as Plan
 from .progress import span as span
 from .record import append_line as append_line
+from .record import read_last_line as read_last_line
 from .record import read_lines as read_lines
 from .roots import find_root as find_root
 from .status import Status as Status

@@ -7,6 +7,8 @@ from typing import Any
 
 from .checkpoint import cannot_write
 
+_MOST_BYTES = 1 << 16  # far more than two lines have
+
 
 def append_line(path: Path, entry: dict[str, Any]) -> None:
     """Adds one entry to the log; numbers that are not finite become null."""
@@ -32,3 +34,18 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
         except json.JSONDecodeError:
             continue  # cut short by a crash
     return found
+
+
+def read_last_line(path: Path) -> dict[str, Any] | None:
+    """The last whole line of a log, without reading the others."""
+    if not path.exists():
+        return None
+    with open(path, "rb") as file:
+        file.seek(max(0, path.stat().st_size - _MOST_BYTES))
+        lines = file.read().splitlines()
+    for line in reversed(lines):
+        try:
+            return json.loads(line)
+        except ValueError:
+            continue  # being written
+    return None

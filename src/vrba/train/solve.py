@@ -187,13 +187,14 @@ class _Run:
     def finish(self, state: TrainState, status: Status, seconds: float) -> Solution:
         """The solution, with its accuracy as far as it is known."""
         trainer = self.trainer
-        state, _ = trainer.check(state)
+        state, last = trainer.check(state)
         result: dict[str, Any] = {
             "step": int(state.num_steps),
             "seconds": round(seconds, 3),
             "selected_step": int(state.best_step),
             "status": str(Status[status]),
             **measured(trainer, state.best_params),
+            "last_score": float(last.score),
         }
         if self.reference is not None:
             both = (state.best_params, state.params)

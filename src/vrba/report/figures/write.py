@@ -1,10 +1,11 @@
-"""The figures of a run, as files."""
+"""Figures as files."""
 
 import io
 import os
 from pathlib import Path
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from ...core import write_atomically
 from .solution import plot_solution
@@ -14,8 +15,13 @@ def write_figures(run: str | os.PathLike[str]) -> list[Path]:
     """Draws what the run folder holds into its folder `figures`."""
     with np.load(Path(run) / "fields.npz", allow_pickle=False) as file:
         fields = {name: file[name] for name in file.files}
-    buffer = io.BytesIO()
-    plot_solution(fields).savefig(buffer, format="png", dpi=120)
     path = Path(run) / "figures" / "solution.png"
+    return [write_figure(plot_solution(fields), path)]
+
+
+def write_figure(figure: Figure, path: Path) -> Path:
+    """A figure as a PNG file, whole or not at all."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=120)
     write_atomically(path, buffer.getvalue())
-    return [path]
+    return path

@@ -1,0 +1,163 @@
+"""A comparison on disk: what was asked for, and what has come of it so far."""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..core import BrokenFileError, load_header, write_atomically
+from ..report import (
+    comparison_sentence,
+    comparison_table,
+    pair,
+    plot_comparison,
+    spread,
+    write_figure,
+)
+from ..train import RunFolder
+from ..train.about import program
+from ._base import UsageError
+from .arms import Settings
+from .outcome import as_json, ending
+
+FORMAT = 1
+_KEPT = ("step", "seconds", "selected_step", "residual_l2", "residual_max", "residuals")
+_SHOWN = ("selected", "last", "residual_l2", "step", "seconds")
+_MEASURES = {
+    "error": "relative L2 error",
+    "residual": "residual of all terms on held-out points (root mean square)",
+}
+_RULES = """
+A cell is the median over seeds [lowest, highest]. `selected` is the iterate with the
+lowest residual on held-out points, `last` the last one; `residual` is that of the
+equations there, of the selected one. A ratio is that of the selected iterates of one
+seed, which began with the same network and had the same pool. The interval after it is
+that of the sign test: with 95 % confidence from six seeds on, with fewer the range of
+the ratios. A difference stands out if the interval does not hold 1. Each arm is judged
+by itself: of many arms some will stand out by chance.
+"""
+
+
+class ComparisonFolder:
+    """`comparison.json`, `table.md` and `figures/`, each written whole or not at all,
+    and a run folder for each arm and seed."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    @property
+    def file(self) -> Path:
+        """Settings and results."""
+        return self.path / "comparison.json"
+
+    def run(self, arm: str, seed: int) -> Path:
+        """The folder of one run."""
+        return self.path / arm.replace(":", "-") / f"seed-{seed}"
+
+    def read(self) -> tuple[Settings, dict[str, Any]]:
+        """What was asked for, and the problem's description."""
+        if not self.file.exists():
+            raise UsageError(
+                f"`{self.path}` is no comparison: it has no comparison.json."
+            )
+        try:
+            content = json.loads(self.file.read_text(encoding="utf-8"))
+            found = content["settings"]
+            parts = {name: tuple(found[name]) for name in ("set", "arms")}
+            return Settings(**found | parts), content["problem"]
+        except (json.JSONDecodeError, KeyError, TypeError) as error:
+            raise UsageError(f"`{self.file}` cannot be read: {error}.") from error
+
+    def result(self, arm: str, seed: int) -> dict[str, Any] | None:
+        """What a run has come to, if it has ended and was not interrupted."""
+        try:
+            header = load_header(RunFolder(self.run(arm, seed)).checkpoint("best"))
+        except (FileNotFoundError, BrokenFileError):
+            return None
+        if "status" not in header or ending(header["status"]) == "interrupted":
+            return None
+        found = {"arm": arm, "seed": seed, "status": ending(header["status"])}
+        found |= {key: header[key] for key in _KEPT}
+        scores = {"selected": header["score"], "last": header["last_score"]}
+        found["residual"] = {key: score**0.5 for key, score in scores.items()}
+        return found | {"error": header.get("errors")}
+
+    def results(self, settings: Settings) -> list[dict[str, Any]]:
+        """Those of all runs that have ended."""
+        found = [self.result(*run) for run in settings.runs()]
+        return [result for result in found if result is not None]
+
+    def is_begun(self, arm: str, seed: int) -> bool:
+        """Whether there is something to go on with."""
+        run = RunFolder(self.run(arm, seed))
+        return run.recipe_file.exists() and run.checkpoint("latest").exists()
+
+    def write(
+        self,
+        settings: Settings,
+        problem: Mapping[str, Any],
+        failures: Mapping[str, str],
+    ) -> dict[str, Any]:
+        """All that is known so far, to the files; returns it."""
+        content = {"format": FORMAT, "settings": dataclasses.asdict(settings)}
+        content |= {"problem": dict(problem), "program": program()}
+        content |= summarise(settings, self.results(settings))
+        content["failures"] = dict(failures)
+        write_atomically(self.file, (as_json(content, indent=2) + "\n").encode())
+        write_atomically(self.path / "table.md", text_of(content).encode())
+        return content
+
+    def draw(self, settings: Settings) -> Path:
+        """The figure of what was logged."""
+        records = {arm: [] for arm in settings.arms}
+        for arm, seed in settings.runs():
+            record = RunFolder(self.run(arm, seed)).record()
+            rooted = [e | {"residual": (e["score"] or 0.0) ** 0.5} for e in record]
+            records[arm] += [rooted] if rooted else []
+        logged = [entry for runs in records.values() for run in runs for entry in run]
+        measure = "error" if any("error" in entry for entry in logged) else "residual"
+        figure = plot_comparison(records, measure, _MEASURES[measure])
+        return write_figure(figure, self.path / "figures" / "comparison.png")
+
+
+def summarise(settings: Settings, results: list[dict[str, Any]]) -> dict[str, Any]:
+    """Every arm over its seeds, every arm against the baseline, and all runs."""
+    measure = "error" if any(result["error"] for result in results) else "residual"
+    # Below three times its own error a reference cannot tell errors apart.
+    floor = 3 * results[0]["error"]["of_reference"] if measure == "error" else 0.0
+    runs: dict[str, list[dict[str, Any]]] = {arm: [] for arm in settings.arms}
+    for result in results:
+        both = {key: result[measure][key] for key in ("selected", "last")}
+        runs[result["arm"]].append(result | both)
+    values = {arm: {r["seed"]: r["selected"] for r in runs[arm]} for arm in runs}
+    base = settings.baseline
+    ratios = {arm: pair(values[arm], values[base], floor) for arm in runs}
+    del ratios[base]
+    sentences = [
+        comparison_sentence(arm, base, measure, found) for arm, found in ratios.items()
+    ]
+    spreads = {
+        arm: {key: spread([run[key] for run in found])._asdict() for key in _SHOWN}
+        for arm, found in runs.items()
+        if found
+    }
+    return {
+        "measure": _MEASURES[measure],
+        "floor": floor,
+        "baseline": base,
+        "arms": spreads,
+        "against_baseline": {a: r and r._asdict() for a, r in ratios.items()},
+        "table": comparison_table(runs, measure, floor),
+        "sentences": sentences,
+        "runs": results,
+    }
+
+
+def text_of(content: Mapping[str, Any]) -> str:
+    """The table, what it says, and by which rule."""
+    measure = f"Measured is the {content['measure']}"
+    if content["measure"] == _MEASURES["residual"]:
+        measure += ", for there is no reference; the points are the same for all arms"
+    parts = [content["table"], *(f"- {line}\n" for line in content["sentences"])]
+    return "\n".join([parts[0], "".join(parts[1:])]) + f"\n{measure}.{_RULES}"

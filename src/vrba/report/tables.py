@@ -1,0 +1,83 @@
+"""Results of several methods as a table, and in words."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .paired import WANTED_CONFIDENCE, Number, Paired, spread
+
+Runs = Sequence[Mapping[str, Any]]
+
+
+def comparison_table(arms: Mapping[str, Runs], what: str, floor: Number = 0.0) -> str:
+    """A Markdown table with a line for each arm.
+
+    A run gives `selected` and `last`, the error or residual (`what`) of two iterates,
+    `residual_l2`, `step` and `seconds`. Values below `floor` are shown as a bound.
+    """
+    heads = ["arm", "seeds", f"{what}, selected", f"{what}, last"]
+    heads += ["residual", "steps", "seconds"]
+    rows = [heads]
+    for arm, runs in arms.items():
+        row = [arm, str(len(runs))]
+        row += [_cell(runs, key, floor) for key in ("selected", "last")]
+        row += [_cell(runs, key) for key in ("residual_l2", "step", "seconds")]
+        rows.append(row)
+    return _aligned(rows)
+
+
+def comparison_sentence(
+    arm: str, baseline: str, what: str, paired: Paired | None
+) -> str:
+    """What the seeds say of an arm against the baseline, and how sure that is."""
+    if paired is None:
+        return f"{arm}: no seed is done both here and in {baseline}."
+    count = len(paired.ratios)
+    text = f"{arm}: {paired.median:.3g} times the {what} of {baseline}"
+    if count == 1:
+        return f"{text} with one seed, from which nothing follows."
+    text += f" (median of {count} seeds, {paired.lower:.3g} to {paired.upper:.3g})"
+    if not (paired.is_lower or paired.is_higher):
+        return f"{text}: no difference that stands out from the spread."
+    way = "lower" if paired.is_lower else "higher"
+    if paired.confidence >= WANTED_CONFIDENCE:
+        sure = math.floor(100 * paired.confidence)
+        return f"{text}: {way}, beyond the spread ({sure} % confidence)."
+    chance = round(1 / (1 - paired.confidence))
+    return (
+        f"{text}: {way} with every seed. Between equal methods chance does that 1 time "
+        f"in {chance}: a hint, no proof."
+    )
+
+
+def short(value: Number) -> str:
+    """Two digits: `1.2e-5`; counts and seconds as they are."""
+    if not math.isfinite(value):
+        return "not finite"
+    if value >= 100 or value == 0:
+        return f"{value:.0f}"
+    if value >= 0.1:
+        return f"{value:.2g}"
+    digits, exponent = f"{value:.1e}".split("e")
+    return f"{digits}e{int(exponent)}"
+
+
+def _cell(runs: Runs, key: str, floor: Number = 0.0) -> str:
+    """The median, and the lowest and highest value if there are several."""
+    if not runs:
+        return "none"
+    found = spread([run[key] for run in runs])
+    show = lambda value: f"<{short(floor)}" if value < floor else short(value)
+    ends = f" [{show(found.lowest)}, {show(found.highest)}]" if len(runs) > 1 else ""
+    return show(found.median) + ends
+
+
+def _aligned(rows: list[list[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    line = lambda cells: "| " + " | ".join(cells) + " |"
+    padded = [
+        line([cell.ljust(width) for cell, width in zip(row, widths, strict=True)])
+        for row in rows
+    ]
+    rule = line(["-" * width for width in widths])
+    return "\n".join([padded[0], rule, *padded[1:]]) + "\n"
