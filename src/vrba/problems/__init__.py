@@ -3,6 +3,8 @@
 from ._base import AbstractProblem as AbstractProblem
 from .allen_cahn import AllenCahn as AllenCahn
 from .burgers import Burgers as Burgers
+from .cavity import Cavity as Cavity
+from .classical_cavity import ClassicalCavity as ClassicalCavity
 from .conditions import AbstractCondition as AbstractCondition
 from .conditions import AbstractFaceCondition as AbstractFaceCondition
 from .conditions import Ansatz as Ansatz
