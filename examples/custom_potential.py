@@ -6,20 +6,21 @@ which the tilt is normalised without rescaling.
 """
 
 import sys
+from typing import Any
 
 import vrba
 
 POTENTIAL = vrba.Custom(lambda s: s**2 + s**4)
 
 
-def solve_burgers(**settings) -> vrba.Solution:
+def solve_burgers(**settings: Any) -> vrba.Solution:
     """Burgers' equation with points drawn by the potential."""
     policy = vrba.Sampling(
         POTENTIAL,
         temperature=vrba.SolveTemperature(),
         correction=vrba.Unbiased(),  # the plain mean square is what is minimised
     )
-    chosen = {"num_points": 2048, "pool_size": 16384, "max_steps": 90}
+    chosen: dict[str, Any] = {"num_points": 2048, "pool_size": 16384, "max_steps": 90}
     recipe = vrba.Recipe(policy=policy, **(chosen | settings))
     return vrba.solve(vrba.problems.Burgers(), recipe)
 

@@ -4,6 +4,8 @@ from ._base import AbstractProblem as AbstractProblem
 from .advection import Advection as Advection
 from .allen_cahn import AllenCahn as AllenCahn
 from .burgers import Burgers as Burgers
+from .cavity import Cavity as Cavity
+from .classical_cavity import ClassicalCavity as ClassicalCavity
 from .conditions import AbstractBoundaryCondition as AbstractBoundaryCondition
 from .conditions import AbstractCondition as AbstractCondition
 from .conditions import Ansatz as Ansatz
@@ -26,7 +28,9 @@ from .inverse_heat import InverseHeat as InverseHeat
 from .kdv import KdV as KdV
 from .klein_gordon import KleinGordon as KleinGordon
 from .kuramoto_sivashinsky import KuramotoSivashinsky as KuramotoSivashinsky
+from .l_shape import LShape as LShape
 from .peak_poisson import PeakPoisson as PeakPoisson
+from .plate_with_hole import PlateWithHole as PlateWithHole
 from .poisson import Poisson as Poisson
 from .poisson5d import Poisson5D as Poisson5D
 from .reference import Reference as Reference

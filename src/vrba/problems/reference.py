@@ -10,10 +10,12 @@ from ..domains import AbstractDomain
 
 
 class Reference(eqx.Module):
-    """Values on the grid that `axes` span, for each field, and their relative error.
+    """Values on the grid that `axes` span, and their relative error.
 
-    `values` is an array for one field, or a dictionary of arrays by field; `unknowns`
-    holds the true values of coefficients that are sought.
+    `values` is an array for one field, or a dictionary of arrays by field; a field that
+    is not there is not compared. Of a domain that is no box the grid may reach outside:
+    what it has there does not count. `unknowns` holds the true values of coefficients
+    that are sought.
     """
 
     axes: dict[str, Any]
@@ -47,7 +49,8 @@ class Reference(eqx.Module):
         return np.stack([np.ravel(g) for g in grid], axis=1)
 
     def check(self, domain: AbstractDomain, fields: tuple[str, ...]) -> "Reference":
-        """The same, with values by field, or an error that says what does not fit."""
+        """The same, with values by field and NaN outside the domain, or an error that
+        says what does not fit."""
         if tuple(self.axes) != domain.coordinates:
             raise ValueError(
                 f"The axes of the reference are {', '.join(self.axes)}, the "
@@ -56,25 +59,35 @@ class Reference(eqx.Module):
         values = self.values if isinstance(self.values, dict) else None
         if values is None:
             values = {fields[0]: self.values} if len(fields) == 1 else {}
-        if set(values) != set(fields):
+        if not values or not set(values) <= set(fields):
             raise ValueError(
                 f"The reference has values of {sorted(values)}, the fields of the "
-                f"problem are {sorted(fields)}: give a dictionary with one array each."
+                f"problem are {sorted(fields)}: give a dictionary with an array for "
+                "each of them that is to be compared."
             )
-        shape = tuple(np.size(axis) for axis in self.axes.values())
         axes = {name: np.asarray(axis, float) for name, axis in self.axes.items()}
-        arrays = {name: np.asarray(values[name], float) for name in fields}
-        for name, array in arrays.items():
-            if array.shape != shape:
+        is_inside = _inside(domain, Reference(axes, None))
+        arrays = {}
+        for name in (field for field in fields if field in values):
+            array = np.asarray(values[name], float)
+            if array.shape != is_inside.shape:
                 raise ValueError(
                     f"The reference of `{name}` has shape {array.shape}, its axes make "
-                    f"{shape}."
+                    f"{is_inside.shape}."
                 )
-            if not np.all(np.isfinite(array)):
+            if not np.all(np.isfinite(array[is_inside])):
                 raise ValueError(f"The reference of `{name}` is not finite everywhere.")
-        found = Reference(axes, arrays, self.error, self.unknowns)
-        if not np.all(domain.contains(found.points())):
-            raise ValueError(
-                "The grid of the reference is not finite or reaches outside the domain."
-            )
-        return found
+            arrays[name] = np.where(is_inside, array, np.nan)
+        return Reference(axes, arrays, self.error, self.unknowns)
+
+
+def _inside(domain: AbstractDomain, grid: Reference) -> np.ndarray:
+    """Which points of the grid are in the domain; none is out of its bounds."""
+    points = grid.points()
+    lower, upper = np.transpose([domain.bounds(name) for name in domain.coordinates])
+    is_inside = domain.contains(points)
+    if not np.all((points >= lower) & (points <= upper)) or not np.any(is_inside):
+        raise ValueError(
+            "The grid of the reference is not finite or reaches outside the domain."
+        )
+    return is_inside.reshape([axis.size for axis in grid.axes.values()])

@@ -310,8 +310,10 @@ def _fields(
         grid = np.meshgrid(*reference.axes.values(), indexing="ij")
         found = solution(*grid)
         values = found if isinstance(found, dict) else {names[0]: found}
+        is_outside = np.isnan(next(iter(reference.values.values())))
+        values = {n: np.where(is_outside, np.nan, v) for n, v in values.items()}
         arrays = dict(reference.axes) | values
-        arrays |= {f"reference {n}": reference.values[n] for n in names}
+        arrays |= {f"reference {n}": v for n, v in reference.values.items()}
     points = trainer.pools[EQUATIONS][0][state.ids[EQUATIONS]]
     return arrays | {
         "drawn points": np.asarray(points),

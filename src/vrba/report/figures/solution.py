@@ -12,14 +12,14 @@ _DECADES = 4  # of the error, below its largest value
 
 
 def plot_solution(fields: dict[str, np.ndarray]) -> Figure:
-    """A row for each field: the solution, its error if there is a reference, and the
-    points drawn last.
+    """A row for each field: the solution, its error where there is a reference, and
+    the points drawn last.
 
     `fields` holds what a run writes to `fields.npz`. Of two coordinates the first runs
     to the right; of more, the last two are shown where the others are halfway.
     """
     names = [str(name) for name in fields["fields"]]
-    has_reference = all(f"reference {name}" in fields for name in names)
+    has_reference = any(f"reference {name}" in fields for name in names)
     kinds = ["solution", *["error"] * has_reference]
     kinds += ["points"] * ("drawn points" in fields)
     size = (4.4 * len(kinds), 3.6 * len(names))
@@ -29,12 +29,13 @@ def plot_solution(fields: dict[str, np.ndarray]) -> Figure:
     draw = _draw_line if len(axes) == 1 else _draw_map
     for row, name in enumerate(names):
         for panel, kind in zip(grid[row], kinds, strict=True):
-            if kind != "points":
-                draw(panel, fields, name, axes, kind)
-            elif row == 0:
+            is_known = kind != "error" or f"reference {name}" in fields
+            if kind == "points" and row == 0:
                 _draw_points(panel, fields, axes)
-            else:
+            elif kind == "points" or not is_known:
                 panel.remove()  # the points are the same for every field
+            else:
+                draw(panel, fields, name, axes, kind)
     return figure
 
 
@@ -64,7 +65,7 @@ def _error(fields: dict[str, np.ndarray], name: str) -> tuple[np.ndarray, LogNor
     true = _slice(fields, f"reference {name}")
     size = np.abs(_slice(fields, name) - true)
     finite = size[np.isfinite(size)]
-    rounding = np.finfo(float).eps * (np.max(np.abs(true)) or 1.0)
+    rounding = np.finfo(float).eps * (np.nanmax(np.abs(true)) or 1.0)
     largest = float(np.max(finite, initial=rounding))
     smallest = largest / 10.0**_DECADES
     return np.maximum(size, smallest), LogNorm(smallest, largest)
