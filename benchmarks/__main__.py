@@ -11,9 +11,13 @@ jax.config.update("jax_enable_x64", True)
 
 found = [module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)])]
 cases = [name for name in found if name not in ("__main__", "timing")]
-asked = sys.argv[1:] or cases
+asked = sys.argv[1:]
 if unknown := set(asked) - set(cases):
     sys.exit(f"No benchmark named {', '.join(sorted(unknown))}; there are {cases}.")
-for name in asked:
+for name in asked or cases:
+    case = importlib.import_module(f"benchmarks.{name}")
+    if hasattr(case, "IS_LONG"):  # hours, with flags of its own
+        print(f"== {name}: by itself, python -m benchmarks.{name}", flush=True)
+        continue
     print(f"== {name}", flush=True)
-    importlib.import_module(f"benchmarks.{name}").main()
+    case.main()
