@@ -7,7 +7,7 @@ from typing import Any
 from ..problems import AbstractProblem
 from ..train import Recipe
 from ._base import UsageError
-from .names import known_policies, pick
+from .names import known_policies, known_potentials, pick
 from .recipe import RecipeFlags, new_recipe
 
 _BASELINE = "uniform"
@@ -61,13 +61,15 @@ def recipes_of(
     arms: str, flags: RecipeFlags, problem: AbstractProblem, minutes: float | None
 ) -> dict[str, Recipe]:
     """From `uniform,vrba:exponential` to a recipe for each arm."""
-    known = {name: name for name in known_policies()}
+    policies = {name: name for name in known_policies()}
+    potentials = {name: name for name in known_potentials()}
     found: dict[str, Recipe] = {}
     for word in filter(None, (part.strip() for part in arms.split(","))):
-        name, colon, potential = word.partition(":")
-        policy = pick("policy", name, known)
-        arm = policy + colon + potential
-        own = {"policy": policy, "potential": potential if colon else None}
+        name, colon, after = word.partition(":")
+        policy = pick("policy", name, policies)
+        potential = pick("potential", after, potentials) if colon else None
+        arm = f"{policy}:{potential}" if potential else policy
+        own = {"policy": policy, "potential": potential}
         recipe = new_recipe(dataclasses.replace(flags, **own), problem, minutes, None)
         same = [other for other, there in found.items() if there == recipe]
         if same:

@@ -43,7 +43,7 @@ def run_all(
 ) -> bool:
     """Runs `jobs` of them at a time; returns whether a signal stopped it.
 
-    The first Ctrl-C or SIGTERM is passed on, and all are waited for; a second one ends
+    The first Ctrl-C or SIGTERM is passed on, and all are waited for; the second ends
     them at once. `on_end` is told the exit code, and whether it was stopped.
     """
     waiting, running = list(tasks), {}
@@ -57,7 +57,7 @@ def run_all(
                 if flag.is_set and not is_told:
                     is_told = True
                     for process in running.values():
-                        process.send_signal(signal.SIGINT)
+                        process.terminate()  # which saves all
                 for task in [t for t, p in running.items() if p.poll() is not None]:
                     on_end(task, running.pop(task).returncode, is_told)
                 on_look(list(running))

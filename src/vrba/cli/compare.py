@@ -3,20 +3,17 @@
 import dataclasses
 import shlex
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 from tyro.conf import OmitArgPrefixes, Positional, UseAppendAction, arg
 
-from ..core import precision, read_last_line, span
+from ..core import precision
 from ..problems import AbstractProblem
-from ..report import Board
-from ..train import RunFolder
 from ..train.run_folder import describe_problem
 from ._base import DONE, FAILED, INTERRUPTED, AbstractCommand, UsageError
 from .arms import Settings, recipes_of
-from .children import Task, run_all
+from .children import run_all
 from .comparison import ComparisonFolder, text_of
 from .machine import bytes_of_run, choose_jobs, share_of_cores
 from .names import known_policies, known_problems, listed
@@ -24,6 +21,7 @@ from .outcome import as_json
 from .recipe import Count, RecipeFlags
 from .solve import Folder
 from .target import file_of, free_folder, load_problem, name_of
+from .watcher import Watcher
 
 _MINUTES = 1.0  # for each run, if neither time nor steps are given
 
@@ -91,10 +89,10 @@ class Compare(AbstractCommand):
         folder, settings = ComparisonFolder(plan.out), plan.settings
         describe = describe_problem(plan.problem)
         folder.write(settings, describe, {})
-        watcher = _Watcher(folder, settings)
-        tasks = watcher.tasks()
-        watcher.begin(plan, tasks)
+        watcher = Watcher(folder, settings)
         try:
+            tasks = watcher.tasks()
+            watcher.begin(type(plan.problem).__name__, tasks, plan.jobs)
             is_stopped = run_all(
                 tasks,
                 jobs=plan.jobs,
@@ -124,65 +122,6 @@ class _Plan:
     jobs: int
 
 
-class _Watcher:
-    """Tells of runs, and remembers which have failed."""
-
-    def __init__(self, folder: ComparisonFolder, settings: Settings):
-        self.folder, self.settings = folder, settings
-        self.failures: dict[str, str] = {}
-        self.board = Board()
-        self.runs = {_name(*run): run for run in settings.runs()}
-
-    def tasks(self) -> list[Task]:
-        """The runs that have not ended."""
-        found = []
-        for name, (arm, seed) in self.runs.items():
-            run = self.folder.run(arm, seed)
-            if self.folder.result(arm, seed) is not None:
-                continue
-            words = self.settings.words(arm, seed, run)
-            if self.folder.is_begun(arm, seed):
-                words = self.settings.words_to_resume(run)
-            found.append(Task(name, words, run / "log.txt"))
-        return found
-
-    def begin(self, plan: _Plan, tasks: Sequence[Task]) -> None:
-        """What is about to be done."""
-        settings, minutes = plan.settings, plan.settings.flags.get("minutes")
-        budget = "" if minutes is None else f" of at most {minutes:g} min"
-        left = f", {len(tasks)} of them left" * (len(tasks) < len(self.runs))
-        threads = f"{settings.num_threads} thread{'s' * (settings.num_threads > 1)}"
-        self.board.tell(
-            f"{type(plan.problem).__name__}: {', '.join(settings.arms)} with "
-            f"{settings.num_seeds} seeds, {len(self.runs)} runs{budget}{left}, "
-            f"{plan.jobs} at a time with {threads} each, in {plan.out}."
-        )
-
-    def on_end(self, task: Task, code: int, is_stopped: bool) -> None:
-        """One line for a run that has ended."""
-        result = self.folder.result(*self.runs[task.name])
-        if result is None and is_stopped:
-            self.board.tell(f"{task.name}: stopped")
-        elif result is None:
-            self.failures[task.name] = task.complaint(code)
-            self.board.tell(f"{task.name}: failed: {self.failures[task.name]}")
-        else:
-            if code != DONE:
-                self.failures[task.name] = f"ended with {result['status']}"
-            self.board.tell(f"{task.name}: {_in_words(result)}")
-
-    def on_look(self, tasks: Sequence[Task]) -> None:
-        """Where those at work stand, if anyone sees it."""
-        if not self.board.is_live:
-            return
-        rows = []
-        for task in tasks:
-            run = RunFolder(self.folder.run(*self.runs[task.name]))
-            entry = read_last_line(run.metrics_file)
-            rows.append((task.name, *_standing(entry)))
-        self.board.show(rows)
-
-
 def _check(flags: Compare) -> None:
     """Refuses flags that do not fit."""
     given = {"--policy": flags.recipe.policy, "--potential": flags.recipe.potential}
@@ -201,6 +140,11 @@ def _check(flags: Compare) -> None:
         raise UsageError(
             "Give a problem to solve: FILE.py, or one of "
             f"{listed(known_problems())}; or go on with `--resume DIR`."
+        )
+    if flags.out is not None and ComparisonFolder(flags.out).file.exists():
+        raise UsageError(
+            f"`{flags.out}` already holds a comparison: go on with `--resume "
+            f"{flags.out}`, or choose another folder."
         )
     if flags.resume is not None:
         own = Compare(flags.target, resume=flags.resume, jobs=flags.jobs)
@@ -221,11 +165,6 @@ def _new(flags: Compare) -> _Plan:
         recipes = recipes_of(flags.policies, flags.recipe, problem, minutes)
         most = max(bytes_of_run(problem, recipe) for recipe in recipes.values())
     out = flags.out or free_folder(Path("runs") / f"compare-{name_of(target)}")
-    if ComparisonFolder(out).file.exists():
-        raise UsageError(
-            f"`{out}` already holds a comparison: go on with `--resume {out}`, or "
-            "choose another folder."
-        )
     jobs = flags.jobs or choose_jobs(flags.seeds * len(recipes), most)
     given = dataclasses.asdict(flags.recipe) | {"minutes": minutes}
     settings = Settings(
@@ -254,28 +193,6 @@ def _resumed(flags: Compare, out: Path) -> _Plan:
         )
     jobs = flags.jobs or max(1, share_of_cores(settings.num_threads))
     return _Plan(settings, problem, out, jobs)
-
-
-def _name(arm: str, seed: int) -> str:
-    return f"{arm}, seed {seed}"
-
-
-def _in_words(result: dict[str, Any]) -> str:
-    """A run that has ended, on one line."""
-    text = f"residual {result['residual_l2']:.2e}"
-    if result["error"]:
-        text = f"error {result['error']['selected']:.2e} (selected), {text}"
-    return f"{text}, {result['step']} steps, {span(result['seconds'])}"
-
-
-def _standing(entry: dict[str, Any] | None) -> tuple[str, ...]:
-    """A run at work, in a few words."""
-    if entry is None:
-        return ("begins",)
-    error = entry.get("error")
-    known = "" if error is None else f"error {error:.2e}"
-    residual = f"residual {entry['residual_l2']:.2e}"
-    return (f"step {entry['step']}", residual, known, span(entry["seconds"]))
 
 
 def _tell(

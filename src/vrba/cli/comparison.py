@@ -28,6 +28,7 @@ _MEASURES = {
     "error": "relative L2 error",
     "residual": "residual of all terms on held-out points (root mean square)",
 }
+_MOST_UNEQUAL = 2  # times as many steps in the same time
 _RULES = """
 A cell is the median over seeds [lowest, highest]. `selected` is the iterate with the
 lowest residual on held-out points, `last` the last one; `residual` is that of the
@@ -150,14 +151,29 @@ def summarise(settings: Settings, results: list[dict[str, Any]]) -> dict[str, An
         "against_baseline": {a: r and r._asdict() for a, r in ratios.items()},
         "table": comparison_table(runs, measure, floor),
         "sentences": sentences,
+        "warnings": _warnings(results),
         "runs": results,
     }
 
 
+def _warnings(results: list[dict[str, Any]]) -> list[str]:
+    """A time is an equal budget only if the machine was equally fast."""
+    steps = [run["step"] for run in results if run["status"] == "time_reached"]
+    if not steps or 0 < max(steps) <= _MOST_UNEQUAL * min(steps):
+        return []
+    return [
+        f"In the same time runs made {min(steps)} to {max(steps)} steps: the machine "
+        "was busy, or the time too short. Give more `--minutes`, or `--steps`."
+    ]
+
+
 def text_of(content: Mapping[str, Any]) -> str:
     """The table, what it says, and by which rule."""
+    if not content["runs"]:
+        return "No run has ended yet.\n"
     measure = f"Measured is the {content['measure']}"
     if content["measure"] == _MEASURES["residual"]:
         measure += ", for there is no reference; the points are the same for all arms"
-    parts = [content["table"], *(f"- {line}\n" for line in content["sentences"])]
-    return "\n".join([parts[0], "".join(parts[1:])]) + f"\n{measure}.{_RULES}"
+    told = [*content["sentences"], *content["warnings"]]
+    lines = "".join(f"- {line}\n" for line in told)
+    return f"{content['table']}\n{lines}\n{measure}.{_RULES}"

@@ -7,9 +7,9 @@ from pathlib import Path
 from ..problems import AbstractProblem, Formulation
 from ..train import Recipe, Trainer
 
-_PROGRAM_BYTES = 600e6  # Python with JAX and what it compiles
-_MATRICES = 6  # that a second-order step holds at once
-_ROWS = 40  # numbers for each point of the pool: derivatives, residuals, tilt
+_PROGRAM_BYTES = 700e6  # Python with JAX and what it compiles
+_MATRICES = 10  # that a second-order step holds at once
+_ROWS = 100  # numbers for each point of the pool: derivatives, residuals, tilt
 _USED_MEMORY = 0.8  # of what is free; the rest is for other programs
 _THREAD_SETTINGS = (
     "NPROC",  # XLA

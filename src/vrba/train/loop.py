@@ -30,13 +30,15 @@ class StopFlag:
 
 @contextmanager
 def watch_signals() -> Iterator[StopFlag]:
-    """Ctrl-C and SIGTERM set the flag; for a second one the program's own handlers are
-    back."""
+    """Ctrl-C, SIGTERM and a terminal that closes set the flag; for a second one the
+    program's own handlers are back."""
     flag = StopFlag()
     if threading.current_thread() is not threading.main_thread():
         yield flag
         return
-    names = (signal.SIGINT, signal.SIGTERM)
+    names = [signal.SIGINT, signal.SIGTERM]
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        names.append(signal.SIGHUP)  # `nohup` asks to go on
     before = {name: signal.getsignal(name) for name in names}
 
     def stop(number, frame):

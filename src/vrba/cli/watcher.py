@@ -1,0 +1,97 @@
+"""Who tells of the runs of a comparison, and remembers which have failed."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..core import read_last_line, span
+from ..report import Board
+from ..train import RunFolder
+from ._base import DONE
+from .arms import Settings
+from .children import Task
+from .comparison import ComparisonFolder
+
+
+class Watcher:
+    """Tells of runs, and remembers which have failed."""
+
+    def __init__(self, folder: ComparisonFolder, settings: Settings):
+        self.folder, self.settings = folder, settings
+        self.failures: dict[str, str] = {}
+        self.board = Board()
+        self.runs = {_name(*run): run for run in settings.runs()}
+
+    def tasks(self) -> list[Task]:
+        """The runs that have not ended."""
+        found = []
+        for name, (arm, seed) in self.runs.items():
+            run = self.folder.run(arm, seed)
+            if self.folder.result(arm, seed) is not None:
+                continue
+            words = self.settings.words(arm, seed, run)
+            if self.folder.is_begun(arm, seed):
+                words = self.settings.words_to_resume(run)
+            found.append(Task(name, words, run / "log.txt"))
+        return found
+
+    def begin(self, problem: str, tasks: Sequence[Task], jobs: int) -> None:
+        """What is about to be done."""
+        settings, minutes = self.settings, self.settings.flags.get("minutes")
+        budget = "" if minutes is None else f" of at most {minutes:g} min"
+        left = f", {len(tasks)} of them left" * (len(tasks) < len(self.runs))
+        self.board.tell(
+            f"{problem}: {', '.join(settings.arms)} with "
+            f"{_counted(settings.num_seeds, 'seed')}, "
+            f"{_counted(len(self.runs), 'run')}{budget}{left}, {jobs} at a time with "
+            f"{_counted(settings.num_threads, 'thread')} each, in {self.folder.path}."
+        )
+
+    def on_end(self, task: Task, code: int, is_stopped: bool) -> None:
+        """One line for a run that has ended."""
+        result = self.folder.result(*self.runs[task.name])
+        if result is None and is_stopped:
+            self.board.tell(f"{task.name}: stopped")
+        elif result is None:
+            self.failures[task.name] = task.complaint(code)
+            self.board.tell(f"{task.name}: failed: {self.failures[task.name]}")
+        else:
+            if code != DONE:
+                self.failures[task.name] = f"ended with {result['status']}"
+            self.board.tell(f"{task.name}: {_in_words(result)}")
+
+    def on_look(self, tasks: Sequence[Task]) -> None:
+        """Where those at work stand, if anyone sees it."""
+        if not self.board.is_live:
+            return
+        rows = []
+        for task in tasks:
+            run = RunFolder(self.folder.run(*self.runs[task.name]))
+            entry = read_last_line(run.metrics_file)
+            rows.append((task.name, *_standing(entry)))
+        self.board.show(rows)
+
+
+def _name(arm: str, seed: int) -> str:
+    return f"{arm}, seed {seed}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" + "s" * (count != 1)
+
+
+def _in_words(result: dict[str, Any]) -> str:
+    """A run that has ended, on one line."""
+    text = f"residual {result['residual_l2']:.2e}"
+    if result["error"]:
+        text = f"error {result['error']['selected']:.2e} (selected), {text}"
+    return f"{text}, {result['step']} steps, {span(result['seconds'])}"
+
+
+def _standing(entry: dict[str, Any] | None) -> tuple[str, ...]:
+    """A run at work, in a few words."""
+    if entry is None:
+        return ("begins",)
+    error = entry.get("error")
+    known = "" if error is None else f"error {error:.2e}"
+    residual = f"residual {entry['residual_l2']:.2e}"
+    return (f"step {entry['step']}", residual, known, span(entry["seconds"]))
