@@ -19,3 +19,4 @@ from .formulation import Formulation as Formulation
 from .formulation import Residual as Residual
 from .kdv import KdV as KdV
 from .reference import Reference as Reference
+from .reference import inside_grid as inside_grid

@@ -304,10 +304,7 @@ def _fields(
     if reference is None:
         arrays = solution.grid()
     else:
-        grid = np.meshgrid(*reference.axes.values(), indexing="ij")
-        found = solution(*grid)
-        values = found if isinstance(found, dict) else {names[0]: found}
-        arrays = dict(reference.axes) | values
+        arrays = solution.on_axes(dict(reference.axes))
         arrays |= {f"reference {n}": reference.values[n] for n in names}
     points = trainer.pools[EQUATIONS][0][state.ids[EQUATIONS]]
     return arrays | {
