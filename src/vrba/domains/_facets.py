@@ -1,8 +1,8 @@
 """Boundaries made of segments or triangles, and points in simplices."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-import equinox as eqx
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -12,11 +12,12 @@ Facets = Float[np.ndarray, "facets dim dim"]
 _AT_ONCE = 1 << 20  # pairs of a point and a facet
 
 
+@dataclass(frozen=True)
 class Surface(AbstractFace):
     """All facets of a closed boundary: for each its corners, which turn so that the
     normal `(dy, -dx)`, or the cross product of the edges, points outwards."""
 
-    facets: Facets = eqx.field(converter=lambda x: np.asarray(x, float))
+    facets: Facets
 
     @property
     def size(self) -> float:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -111,8 +112,7 @@ class Mesh(AbstractDomain):
         inwards = self.points[behind] - facets[:, 0]
         edges = facets[:, 1:] - facets[:, :1]
         stacked = np.concatenate([inwards[:, None], edges], axis=1)
-        # The normal of (1, 0) is (0, -1) in the plane; in space x, y make z.
-        is_turned = (np.linalg.det(stacked) > 0) != (len(self.coordinates) == 2)
+        is_turned = np.linalg.det(stacked) > 0  # the normal times the way inwards
         facets[is_turned] = facets[is_turned][:, ::-1]
         return Surface(facets)
 
@@ -120,6 +120,7 @@ class Mesh(AbstractDomain):
         return self.points[self.cells]
 
 
+@dataclass(frozen=True)
 class MeshInside(AbstractPatch):
     """All cells, one after the other."""
 

@@ -1,6 +1,7 @@
 """Points that were given, and no others."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -115,6 +116,7 @@ class PointCloud(AbstractDomain):
         return np.concatenate([self.points, self.boundary_points])
 
 
+@dataclass(frozen=True)
 class Listed(AbstractPatch):
     """A list of points with normals."""
 
@@ -145,6 +147,7 @@ class Listed(AbstractPatch):
         return Placed(self.points[which], self.normals[which], is_kept)
 
 
+@dataclass(frozen=True)
 class CloudFace(AbstractFace):
     """The boundary points of a cloud."""
 

@@ -34,6 +34,7 @@ from .plate_with_hole import PlateWithHole as PlateWithHole
 from .poisson import Poisson as Poisson
 from .poisson5d import Poisson5D as Poisson5D
 from .reference import Reference as Reference
+from .reference import inside_grid as inside_grid
 from .schroedinger import Schroedinger as Schroedinger
 from .unknown import Extended as Extended
 from .unknown import Unknown as Unknown
