@@ -15,6 +15,7 @@ from vrba.problems import (
     AbstractCondition,
     AbstractProblem,
     Ansatz,
+    Constraint,
     Data,
     Dirichlet,
     Formulation,
@@ -182,6 +183,8 @@ KINDS = [
         factor=lambda t, x: t,
         slope=3,
     ),
+    Constraint(lambda u, t, x, normal: normal[1] * (u.x - slope(t, x)), "x"),
+    Constraint(lambda u, t, x, normal: u - exact(t, x) + normal[0], "x", 0.5),
     Data(SOME, [float(exact(*p)) for p in SOME]),
 ]
 # What each residual becomes where the solution is too large by `x / 10`.
@@ -197,11 +200,14 @@ SHIFTS = [
     lambda t, x: 1 + 0 * x,
     lambda t, x: x + np.sign(x),
     lambda t, x: t * x + 3,
+    lambda t, x: np.sign(x),
+    lambda t, x: x,
     lambda t, x: x,
 ]
 NAMES = [
     "initial", "initial d1", "initial 2", "dirichlet x", "dirichlet x=0.5", "middle",
-    "neumann x", "neumann x=-1", "neumann x=2", "robin x", "robin x=2", "data",
+    "neumann x", "neumann x=-1", "neumann x=2", "robin x", "robin x=2",
+    "constraint x", "constraint x=0.5", "data",
 ]  # fmt: skip
 
 
@@ -240,8 +246,10 @@ def test_every_condition_is_tested():
 
 def test_faces_of_conditions_and_directions_outwards():
     for num_points in (1, 8, 9):
-        points, sides = Neumann(0, "x").sample(BOX, num_points, seed=0)
-        assert points.shape == (num_points, 2) and sides.shape == (num_points,)
+        points, normals = Neumann(0, "x").sample(BOX, num_points, seed=0)
+        assert points.shape == normals.shape == (num_points, 2)
+        sides = normals[:, 1]
+        assert not normals[:, 0].any()
         np.testing.assert_array_equal(sides, np.where(points[:, 1] == 2, 1, -1))
         assert set(points[:, 1]) <= {-1.0, 2.0}
         assert abs(sides.sum()) <= 1
@@ -255,7 +263,7 @@ def test_data_are_all_used():
     data = Data(SOME.tolist(), [1, 2, 3], of="v")
     points, values = data.sample(BOX, 1000, seed=0)
     np.testing.assert_array_equal(points, SOME)
-    np.testing.assert_array_equal(values, [1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(values, [[1.0], [2.0], [3.0]])
     assert data.label() == "data of v"
 
 
@@ -305,7 +313,7 @@ def test_residual_is_what_one_writes_by_hand():
     network = some_network(3, 6, 6, 2)
     embedding = Embedding((0.0, -1.0), (1.0, 2.0), (0, 1))
     points, numbers = map(jnp.asarray, term.sample(5, seed=0))
-    assert points.shape == (5, 2) and numbers.shape == (5,)
+    assert points.shape == (5, 2) and numbers.shape == (5, 0)
 
     def by_hand(point):
         fields = lambda p: jnp.stack(walls(*p, *network(embedding(*p))))
@@ -348,7 +356,7 @@ def test_float32_stays_float32():
     given += [Dirichlet(lambda t, x: 3, "x", of="v")]
     terms = Formulation(make(given, law, ("u", "v"))).terms()
     network = some_network(2, 3, 2, dtype=jnp.float32)
-    row = jnp.array([0.3, 2.0], jnp.float32), jnp.asarray(1.0, jnp.float32)
+    row = jnp.array([0.3, 2.0], jnp.float32), jnp.array([0.0, 1.0], jnp.float32)
     embedding = Embedding((0.0, -1.0), (1.0, 2.0), (0, 0))
     for term in terms.values():
         found = term(embedding, network, row)
@@ -362,7 +370,7 @@ def test_equations_may_take_any_arguments():
     law = lambda self, *arguments: {"decay": arguments[0].t + arguments[0]}
     term = Formulation(make([Initial(1)], law, box=Box(t=(0, 2)))).terms()["equations"]
     decay = lambda p: jnp.exp(-p)
-    row = jnp.array([0.7]), jnp.asarray(0.0)
+    row = jnp.array([0.7]), jnp.zeros(0)
     found = term(lambda t: jnp.stack([t]), decay, row)
     np.testing.assert_allclose(found, [0.0], atol=1e-16)
 
@@ -410,7 +418,7 @@ def check(axes=AXES, values=GRID, names=("u",)):
 
 def call(network, given=None, names=("u",), law=heat):
     term = terms(given or [Initial(0)], law, names)["equations"]
-    return term(lambda t, x: jnp.stack([t, x]), network, (jnp.zeros(2), jnp.zeros(())))
+    return term(lambda t, x: jnp.stack([t, x]), network, (jnp.zeros(2), jnp.zeros(0)))
 
 
 MISTAKES = {

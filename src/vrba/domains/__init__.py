@@ -1,4 +1,10 @@
 """Where an equation holds: points inside, points on the boundary."""
 
 from ._base import AbstractDomain as AbstractDomain
+from .ball import Ball as Ball
 from .box import Box as Box
+from .difference import Difference as Difference
+from .disk import Disk as Disk
+from .intersection import Intersection as Intersection
+from .product import Product as Product
+from .union import Union as Union

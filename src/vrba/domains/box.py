@@ -1,15 +1,21 @@
 """A product of intervals."""
 
 import numpy as np
-from jaxtyping import Bool, Float
-from scipy.stats import qmc
+from jaxtyping import Float
 
-from ..core import check_count
-from ._base import AbstractDomain
+from ._base import AbstractDomain, check_names
+from ._patch import (
+    ON_BOUNDARY,
+    AbstractFace,
+    AbstractPatch,
+    Bounding,
+    Fixed,
+    Placed,
+    Points,
+    Units,
+)
 
 Ends = tuple[float | int, float | int] | list[float | int]
-
-_RESERVED = ("d", "value")
 
 
 class Box(AbstractDomain):
@@ -20,17 +26,8 @@ class Box(AbstractDomain):
     def __init__(self, **ends: Ends):
         if not ends:
             raise ValueError("`Box()` has no coordinate: write `Box(x=(0, 1))`.")
+        check_names("Box", tuple(ends))
         for name, pair in ends.items():
-            if name in _RESERVED or name.startswith("_"):
-                raise ValueError(
-                    f"`Box({name}=...)`: a coordinate cannot be called `{name}`, "
-                    "which fields use themselves."
-                )
-            if len(name) > 1 and set(name) <= set(ends):
-                raise ValueError(
-                    f"`Box({name}=...)`: `{name}` is also a derivative by the other "
-                    f"coordinates, as in `u.{name}`; choose another name."
-                )
             is_pair = isinstance(pair, tuple | list) and len(pair) == 2
             if not is_pair or not -np.inf < pair[0] < pair[1] < np.inf:
                 raise ValueError(
@@ -46,54 +43,82 @@ class Box(AbstractDomain):
 
     def bounds(self, coordinate: str) -> tuple[float, float]:
         """The lower and the upper end."""
-        self._position(coordinate)
-        return next((lo, hi) for name, lo, hi in self.ends if name == coordinate)
+        return self.ends[self.position(coordinate)][1:]
 
-    def sample(
-        self, num_points: int, *, seed: int
-    ) -> Float[np.ndarray, "{num_points} dim"]:
-        """Scrambled Sobol points, shuffled: any part of them is evenly spread on the
-        average, and no stride through them meets a pattern."""
-        return self._spread(num_points, range(len(self.ends)), seed)
-
-    def sample_face(
-        self, num_points: int, coordinate: str, value: float | int, *, seed: int
-    ) -> Float[np.ndarray, "{num_points} dim"]:
-        """Points that are free in the other coordinates."""
-        fixed = self._position(coordinate)
-        free = [k for k in range(len(self.ends)) if k != fixed]
-        points = self._spread(num_points, free, seed)
-        points[:, fixed] = value
-        return points
-
-    def contains(
+    def depth(
         self, points: Float[np.ndarray, "points dim"]
-    ) -> Bool[np.ndarray, " points"]:
-        """Which points lie between the ends of every coordinate."""
-        lower, upper = self._corners()
-        return np.all((points >= lower) & (points <= upper), axis=1)
+    ) -> Float[np.ndarray, " points"]:
+        """The distance from the nearest end, relative to that between the ends."""
+        lower, upper = self.corners()
+        return np.min(np.minimum(points - lower, upper - points) / (upper - lower), 1)
 
-    def _corners(self) -> tuple[np.ndarray, np.ndarray]:
+    def inside(self, fixed: Fixed) -> AbstractPatch:
+        """The box itself."""
+        return Bounding(self, fixed)
+
+    def faces(self) -> list[AbstractFace]:
+        """Two for each coordinate."""
+        sides = (False, True)
+        return [BoxFace(self, n, side) for n in self.coordinates for side in sides]
+
+    def corners(self) -> tuple[np.ndarray, np.ndarray]:
+        """All lower and all upper ends."""
         lower = np.array([lo for _, lo, _ in self.ends])
         return lower, np.array([hi for _, _, hi in self.ends])
 
-    def _position(self, coordinate: str) -> int:
-        if coordinate not in self.coordinates:
-            known = ", ".join(self.coordinates)
-            raise ValueError(
-                f"`{coordinate}` is no coordinate of the domain, which has {known}."
-            )
-        return self.coordinates.index(coordinate)
 
-    def _spread(self, num_points: int, free: range | list[int], seed: int):
-        check_count(num_points=num_points)
-        lower, upper = self._corners()
-        points = np.tile(lower, (num_points, 1))
-        if len(free):
-            random = np.random.default_rng(seed)
-            sobol = qmc.Sobol(len(free), scramble=True, rng=random)
-            unit = sobol.random_base2(int(np.ceil(np.log2(num_points))))
-            unit = random.permutation(unit[:num_points])
-            free = list(free)
-            points[:, free] = lower[free] + (upper - lower)[free] * unit
-        return points
+class BoxFace(AbstractFace):
+    """Where a coordinate of a box is at its lower or upper end."""
+
+    box: Box
+    coordinate: str
+    is_upper: bool
+
+    @property
+    def size(self) -> float:
+        """The distance from the other end."""
+        lower, upper = self.box.bounds(self.coordinate)
+        return upper - lower
+
+    @property
+    def plane(self) -> tuple[str, float]:
+        """The end."""
+        return self.coordinate, self.box.bounds(self.coordinate)[self.is_upper]
+
+    @property
+    def measure(self) -> float:
+        """The product of the other extents."""
+        return self._patch().measure
+
+    @property
+    def num_units(self) -> int:
+        """One for each other coordinate."""
+        return self._patch().num_units
+
+    @property
+    def num_members(self) -> int | None:
+        """Endlessly many."""
+        return None
+
+    def place(self, units: Units) -> Placed:
+        """Points that are free in the other coordinates."""
+        points = self._patch().place(units).points
+        normals = np.tile(self._normal(), (len(points), 1))
+        return Placed(points, normals, np.ones(len(points), bool))
+
+    def normals_at(self, points: Points) -> Points:
+        """One direction for all."""
+        name, value = self.plane
+        distance = points[:, self.box.position(name)] - value
+        is_on = np.abs(distance) <= ON_BOUNDARY * self.size
+        is_on &= self.box.depth(points) >= -ON_BOUNDARY
+        return np.where(is_on[:, None], self._normal(), np.nan)
+
+    def _patch(self) -> AbstractPatch:
+        name, value = self.plane
+        return self.box.inside({name: value})
+
+    def _normal(self) -> np.ndarray:
+        normal = np.zeros(len(self.box.ends))
+        normal[self.box.position(self.coordinate)] = 1.0 if self.is_upper else -1.0
+        return normal

@@ -95,17 +95,17 @@ class Residual(eqx.Module):
     def __call__(
         self, embedding: Embedded, network: Any, row: tuple[Array, Array]
     ) -> Float[Array, " eqs"]:
-        """One number for each equation; `row` is a point and the condition's number."""
-        point, number = row
+        """One number for each equation; `row` is a point and a condition's numbers."""
+        point, numbers = row
         dtype = point.dtype
         jets = self.formulation.jets(embedding, network, point, self.indices)
         zero = jnp.zeros((), dtype)
         lookup = lambda jet: lambda index: jet.get(index, zero)
-        found = self.evaluate({n: lookup(j) for n, j in jets.items()}, point, number)
+        found = self.evaluate({n: lookup(j) for n, j in jets.items()}, point, numbers)
         return jnp.stack([part.astype(dtype) for part in found.values()])
 
     def evaluate(
-        self, lookups: dict[str, Callable[[Index], Any]], point: Array, number: Array
+        self, lookups: dict[str, Callable[[Index], Any]], point: Array, numbers: Array
     ) -> dict[str, Array]:
         """The residual by name, given how to look up derivatives of each field."""
         problem = self.formulation.problem
@@ -116,17 +116,24 @@ class Residual(eqx.Module):
             found = problem.equations(*fields.values(), *values)
             return _checked_equations(found)
         condition = self.formulation.conditions[self.name]
-        field = fields[condition.of or problem.fields[0]]
         place = dict(zip(names, values, strict=True))
-        return {self.name: condition.residual(field, place, number)}
+        return {self.name: condition.residual(fields, place, numbers)}
 
     def sample(self, num_points: int, *, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """Points where it should vanish, and the condition's number at each."""
+        """Points where it should vanish, and the condition's numbers at each."""
         domain = self.formulation.domain
         if self.name is None:
-            return domain.sample(num_points, seed=seed), np.zeros(num_points)
+            return domain.sample(num_points, seed=seed), np.zeros((num_points, 0))
         condition = self.formulation.conditions[self.name]
         return condition.sample(domain, num_points, seed=seed)
+
+    @property
+    def num_available(self) -> int | None:
+        """How many points there are to choose from, if not endlessly many."""
+        domain = self.formulation.domain
+        if self.name is None:
+            return domain.num_available
+        return self.formulation.conditions[self.name].num_available(domain)
 
 
 def _asked(residual: Residual) -> tuple[frozenset[Index], tuple[str, ...]]:
@@ -136,18 +143,18 @@ def _asked(residual: Residual) -> tuple[frozenset[Index], tuple[str, ...]]:
     labels: list[str] = []
     dtype = jnp.zeros(()).dtype
 
-    def run(point, number):
+    def run(point, numbers):
         def lookup(index):
             asked.add(index)
             return jnp.ones((), dtype)
 
         fields = residual.formulation.problem.fields
-        found = residual.evaluate(dict.fromkeys(fields, lookup), point, number)
+        found = residual.evaluate(dict.fromkeys(fields, lookup), point, numbers)
         labels.extend(found)
         return found
 
-    point = jax.ShapeDtypeStruct((len(coordinates),), dtype)
-    jax.eval_shape(run, point, jax.ShapeDtypeStruct((), dtype))
+    rows = residual.sample(1, seed=0)
+    jax.eval_shape(run, *(jax.ShapeDtypeStruct(r.shape[1:], dtype) for r in rows))
     return frozenset(asked), tuple(labels)
 
 
@@ -208,7 +215,8 @@ def _check_conditions(formulation: Formulation) -> None:
     problem, domain = formulation.problem, formulation.domain
     for name, condition in formulation.conditions.items():
         condition.check(domain)
-        if condition.of is None and len(problem.fields) > 1:
+        is_open = condition.of is None and condition.is_of_one_field
+        if is_open and len(problem.fields) > 1:
             raise ValueError(
                 f"The condition `{name}` must say which field it is of, one of "
                 f"{', '.join(problem.fields)}: write `of=...`."

@@ -53,7 +53,7 @@ class Solution(eqx.Module):
         points, shape = self._points(coordinates)
         name = problems.EQUATIONS
         with precision(self.trainer.recipe.dtype):
-            rows = self._array(points), self._array(np.zeros(len(points)))
+            rows = self._array(points), self._array(np.zeros((len(points), 0)))
             found = np.asarray(self.trainer.residual(self.params, name, rows))
         labels = self.trainer.terms[name].residual.labels
         return {label: found[:, k].reshape(shape) for k, label in enumerate(labels)}

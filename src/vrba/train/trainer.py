@@ -18,7 +18,7 @@ from .balance import BalanceState
 from .recipe import Recipe
 from .state import Check, TrainState, replaced
 
-Rows = tuple[Float[Array, "points dim"], Float[Array, " points"]]
+Rows = tuple[Float[Array, "points dim"], Float[Array, "points numbers"]]
 
 
 class TermFn(eqx.Module):
@@ -81,8 +81,8 @@ class Trainer(eqx.Module):
         self.pools, self.held_out = {}, {}
         for k, (name, residual) in enumerate(residuals.items()):
             pool, fresh = sizes[name]
-            self.pools[name] = _sampled(residual, pool, seeds[2 * k], dtype)
-            self.held_out[name] = _sampled(residual, fresh, seeds[2 * k + 1], dtype)
+            both = _sampled(residual, pool, fresh, seeds[2 * k : 2 * k + 2])
+            self.pools[name], self.held_out[name] = _on_device(both, dtype)
         self.block_size = recipe.block_size or self._fitting_block(residuals, dtype)
 
     def _fitting_block(self, residuals: dict[str, Residual], dtype: Any) -> int:
@@ -178,7 +178,7 @@ class Trainer(eqx.Module):
     def _batch(self, name: str) -> int:
         num_rows = self.pools[name][0].shape[0]
         if name == EQUATIONS:
-            return self.recipe.num_points
+            return min(self.recipe.num_points, num_rows)
         condition = self.formulation.conditions[name]
         return min(
             condition.soft.num_points or self.recipe.num_condition_points, num_rows
@@ -276,10 +276,26 @@ def _sizes(recipe: Recipe, condition: AbstractCondition | None) -> tuple[int, in
     return 8 * count, 2 * count
 
 
-def _sampled(residual: Residual, num_points: int, seed: Any, dtype: Any) -> Rows:
-    """Points of a term on the device, with the condition's number at each."""
-    points, numbers = residual.sample(num_points, seed=int(seed))
-    return jnp.asarray(points, dtype), jnp.asarray(numbers, dtype)
+def _sampled(residual: Residual, pool: int, fresh: int, seeds: Any) -> Any:
+    """Points of a term to train on, and others that are held out. Where there are
+    finitely many points, a fifth of them at most is held out."""
+    available = residual.num_available
+    if available is None:
+        pairs = zip((pool, fresh), seeds, strict=True)
+        return tuple(residual.sample(n, seed=int(seed)) for n, seed in pairs)
+    if available < 2:
+        raise ValueError(
+            f"`{residual.name or EQUATIONS}` has {available} points; at least 2 are "
+            "needed, one of them to be held out."
+        )
+    fresh = min(fresh, max(available // 5, 1))
+    pool = min(pool, available - fresh)
+    points, numbers = residual.sample(pool + fresh, seed=int(seeds[0]))
+    return (points[:pool], numbers[:pool]), (points[pool:], numbers[pool:])
+
+
+def _on_device(rows: Any, dtype: Any) -> Any:
+    return jax.tree.map(lambda part: jnp.asarray(part, dtype), rows)
 
 
 def _make_terms(trainer: Trainer, state: TrainState) -> dict[str, PointTerm]:

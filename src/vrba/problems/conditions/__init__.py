@@ -2,8 +2,9 @@
 
 from ._base import AbstractCondition as AbstractCondition
 from ._base import Soft as Soft
-from ._face import AbstractFaceCondition as AbstractFaceCondition
+from ._boundary import AbstractBoundaryCondition as AbstractBoundaryCondition
 from .ansatz import Ansatz as Ansatz
+from .constraint import Constraint as Constraint
 from .data import Data as Data
 from .dirichlet import Dirichlet as Dirichlet
 from .initial import Initial as Initial

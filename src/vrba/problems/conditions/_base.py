@@ -2,7 +2,7 @@
 
 import abc
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -15,8 +15,9 @@ from ...fields import Field
 
 Number = float | int
 Value = Number | Callable[..., Any]
-Sampled = tuple[Float[np.ndarray, "points dim"], Float[np.ndarray, " points"]]
+Sampled = tuple[Float[np.ndarray, "points dim"], Float[np.ndarray, "points numbers"]]
 Point = dict[str, Float[Array, ""]]
+Fields = dict[str, Field]
 
 
 class Soft(eqx.Module):
@@ -39,6 +40,7 @@ class AbstractCondition(eqx.Module):
     """A condition on some points: a residual that should vanish there."""
 
     has_fresh_points: eqx.AbstractClassVar[bool]
+    is_of_one_field: ClassVar[bool] = True
     soft: eqx.AbstractVar[Soft]
     of: eqx.AbstractVar[str | None]
 
@@ -51,14 +53,23 @@ class AbstractCondition(eqx.Module):
         """Refuses what does not fit the domain."""
 
     @abc.abstractmethod
+    def num_available(self, domain: AbstractDomain) -> int | None:
+        """How many points it can be held to, if not endlessly many."""
+
+    @abc.abstractmethod
     def sample(self, domain: AbstractDomain, num_points: int, *, seed: int) -> Sampled:
-        """Points where it holds, with one number each that `residual` receives."""
+        """Points where it holds, with numbers for each that `residual` receives: the
+        outward normal (zero inside), or what was measured."""
 
     @abc.abstractmethod
     def residual(
-        self, field: Field, point: Point, number: Float[Array, ""]
+        self, fields: Fields, point: Point, numbers: Float[Array, " numbers"]
     ) -> Float[Array, ""]:
         """What should vanish at one point."""
+
+    def field(self, fields: Fields) -> Field:
+        """The field that the condition is of."""
+        return fields[self.of or next(iter(fields))]
 
 
 def evaluate(value: Value, arguments: list[Any], label: str, like: Any) -> Any:
@@ -95,24 +106,3 @@ def check_inside(
             f"The condition `{label}` is at {coordinate} = {at:g}, outside the domain, "
             f"where {coordinate} lies between {lower:g} and {upper:g}."
         )
-
-
-def sample_faces(
-    domain: AbstractDomain,
-    coordinate: str,
-    at: Number | None,
-    num_points: int,
-    seed: int,
-) -> Sampled:
-    """Points of a face, or of both, with the direction outwards (0: it is inside)."""
-    lower, upper = domain.bounds(coordinate)
-    places = [lower, upper] if at is None else [at]
-    each = -(-num_points // len(places))
-    points = [
-        domain.sample_face(each, coordinate, place, seed=seed + k)
-        for k, place in enumerate(places)
-    ]
-    sides = [float(place == upper) - float(place == lower) for place in places]
-    numbers = np.repeat(np.asarray(sides), each)
-    order = np.random.default_rng(seed).permutation(numbers.size)[:num_points]
-    return np.concatenate(points)[order], numbers[order]

@@ -7,8 +7,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ...domains import AbstractDomain
-from ...fields import Field
-from ._base import AbstractCondition, Point, Sampled, Soft
+from ._base import AbstractCondition, Fields, Point, Sampled, Soft
 
 
 class Data(AbstractCondition):
@@ -44,12 +43,17 @@ class Data(AbstractCondition):
                 f"value {self.values[row]:g}, is not finite or outside the domain."
             )
 
+    def num_available(self, domain: AbstractDomain) -> None:
+        """All are used, however many are asked for."""
+        return None
+
     def sample(self, domain: AbstractDomain, num_points: int, *, seed: int) -> Sampled:
         """All of them."""
-        return self.points, self.values
+        return self.points, self.values[:, None]
 
     def residual(
-        self, field: Field, point: Point, number: Float[Array, ""]
+        self, fields: Fields, point: Point, numbers: Float[Array, " numbers"]
     ) -> Float[Array, ""]:
         """`u - value`."""
-        return field.value - number.astype(field.value.dtype)
+        found = self.field(fields).value
+        return found - numbers[0].astype(found.dtype)

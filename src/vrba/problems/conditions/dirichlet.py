@@ -1,17 +1,19 @@
-"""The solution on a face."""
+"""The solution on a boundary."""
 
-from typing import ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import equinox as eqx
 from jaxtyping import Array, Float
 
-from ...fields import Field
-from ._base import Number, Point, Soft, Value, evaluate
-from ._face import AbstractFaceCondition
+from ...domains import AbstractDomain
+from ._base import Fields, Number, Point, Soft, Value, evaluate
+from ._boundary import AbstractBoundaryCondition
 
 
-class Dirichlet(AbstractFaceCondition):
-    """`u = value` where the coordinate `on` is `at`; not given, at both its ends.
+class Dirichlet(AbstractBoundaryCondition):
+    """`u = value` where the coordinate `on` is `at`; not given, on all faces across it.
+    Or on the part of the boundary that lies on that of the shape `on`.
 
     `value` is a number or a function of all coordinates.
     """
@@ -19,14 +21,15 @@ class Dirichlet(AbstractFaceCondition):
     needs_direction: ClassVar[bool] = False
 
     value: Value
-    on: str
+    on: str | AbstractDomain
     at: Number | None = None
+    where: Callable[..., Any] | None = eqx.field(default=None, kw_only=True)
     of: str | None = eqx.field(default=None, kw_only=True)
     soft: Soft = eqx.field(default=Soft(), kw_only=True)
 
     def residual(
-        self, field: Field, point: Point, number: Float[Array, ""]
+        self, fields: Fields, point: Point, numbers: Float[Array, " dim"]
     ) -> Float[Array, ""]:
         """`u - value`."""
-        found = field.value
+        found = self.field(fields).value
         return found - evaluate(self.value, [*point.values()], self.label(), found)

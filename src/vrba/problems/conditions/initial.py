@@ -3,19 +3,19 @@
 from typing import ClassVar
 
 import equinox as eqx
+import numpy as np
 from jaxtyping import Array, Float
 
 from ...domains import AbstractDomain
-from ...fields import Field
 from ._base import (
     AbstractCondition,
+    Fields,
     Point,
     Sampled,
     Soft,
     Value,
     check_inside,
     evaluate,
-    sample_faces,
 )
 
 
@@ -47,15 +47,20 @@ class Initial(AbstractCondition):
         """The coordinate must exist."""
         check_inside(domain, self.on, None, self.label())
 
+    def num_available(self, domain: AbstractDomain) -> int | None:
+        """As many as the domain has there."""
+        return domain.num_on_face(self.on, domain.bounds(self.on)[0])
+
     def sample(self, domain: AbstractDomain, num_points: int, *, seed: int) -> Sampled:
         """Points of the lower face."""
         lower, _ = domain.bounds(self.on)
-        return sample_faces(domain, self.on, lower, num_points, seed)
+        points = domain.sample_face(num_points, self.on, lower, seed=seed)
+        return points, np.zeros_like(points)
 
     def residual(
-        self, field: Field, point: Point, number: Float[Array, ""]
+        self, fields: Fields, point: Point, numbers: Float[Array, " dim"]
     ) -> Float[Array, ""]:
         """`u - value`."""
         others = [value for name, value in point.items() if name != self.on]
-        found = field.d(*[self.on] * self.order)
+        found = self.field(fields).d(*[self.on] * self.order)
         return found - evaluate(self.value, others, self.label(), found)

@@ -1,18 +1,20 @@
-"""The slope of the solution on a face."""
+"""The slope of the solution on a boundary."""
 
-from typing import ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import equinox as eqx
 from jaxtyping import Array, Float
 
-from ...fields import Field
-from ._base import Number, Point, Soft, Value, evaluate
-from ._face import AbstractFaceCondition
+from ...domains import AbstractDomain
+from ._base import Fields, Number, Point, Soft, Value, evaluate
+from ._boundary import AbstractBoundaryCondition
 
 
-class Neumann(AbstractFaceCondition):
-    """`du/dn = value` where the coordinate `on` is `at`; not given, at both its ends.
-    The normal `n` points outwards.
+class Neumann(AbstractBoundaryCondition):
+    """`du/dn = value` where the coordinate `on` is `at`; not given, on all faces across
+    it. Or on the part of the boundary that lies on that of the shape `on`. The normal
+    `n` points outwards.
 
     `value` is a number or a function of all coordinates.
     """
@@ -20,14 +22,15 @@ class Neumann(AbstractFaceCondition):
     needs_direction: ClassVar[bool] = True
 
     value: Value
-    on: str
+    on: str | AbstractDomain
     at: Number | None = None
+    where: Callable[..., Any] | None = eqx.field(default=None, kw_only=True)
     of: str | None = eqx.field(default=None, kw_only=True)
     soft: Soft = eqx.field(default=Soft(), kw_only=True)
 
     def residual(
-        self, field: Field, point: Point, number: Float[Array, ""]
+        self, fields: Fields, point: Point, numbers: Float[Array, " dim"]
     ) -> Float[Array, ""]:
         """`du/dn - value`."""
-        slope = number.astype(field.value.dtype) * field.d(self.on)
+        slope = self.along_normal(self.field(fields), point, numbers)
         return slope - evaluate(self.value, [*point.values()], self.label(), slope)

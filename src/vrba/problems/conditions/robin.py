@@ -1,18 +1,20 @@
-"""The solution and its slope on a face."""
+"""The solution and its slope on a boundary."""
 
-from typing import ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import equinox as eqx
 from jaxtyping import Array, Float
 
-from ...fields import Field
-from ._base import Number, Point, Soft, Value, evaluate
-from ._face import AbstractFaceCondition
+from ...domains import AbstractDomain
+from ._base import Fields, Number, Point, Soft, Value, evaluate
+from ._boundary import AbstractBoundaryCondition
 
 
-class Robin(AbstractFaceCondition):
-    """`factor u + slope du/dn = value` where the coordinate `on` is `at`; not given, at
-    both its ends. The normal `n` points outwards.
+class Robin(AbstractBoundaryCondition):
+    """`factor u + slope du/dn = value` where the coordinate `on` is `at`; not given, on
+    all faces across it. Or on the part of the boundary that lies on that of the shape
+    `on`. The normal `n` points outwards.
 
     `value`, `factor` and `slope` are numbers or functions of all coordinates.
     """
@@ -20,18 +22,20 @@ class Robin(AbstractFaceCondition):
     needs_direction: ClassVar[bool] = True
 
     value: Value
-    on: str
+    on: str | AbstractDomain
     at: Number | None = None
     factor: Value = 1.0
     slope: Value = 1.0
+    where: Callable[..., Any] | None = eqx.field(default=None, kw_only=True)
     of: str | None = eqx.field(default=None, kw_only=True)
     soft: Soft = eqx.field(default=Soft(), kw_only=True)
 
     def residual(
-        self, field: Field, point: Point, number: Float[Array, ""]
+        self, fields: Fields, point: Point, numbers: Float[Array, " dim"]
     ) -> Float[Array, ""]:
         """`factor u + slope du/dn - value`."""
+        field = self.field(fields)
         found = field.value
         get = lambda value: evaluate(value, [*point.values()], self.label(), found)
-        outward = number.astype(found.dtype) * field.d(self.on)
+        outward = self.along_normal(field, point, numbers)
         return get(self.factor) * found + get(self.slope) * outward - get(self.value)

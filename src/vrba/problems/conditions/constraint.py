@@ -1,0 +1,50 @@
+"""Any condition on a boundary, also one that couples fields."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from ...domains import AbstractDomain
+from ._base import Fields, Number, Point, Soft
+from ._boundary import AbstractBoundaryCondition, check_arguments
+
+
+class Constraint(AbstractBoundaryCondition):
+    """`value(u, v, ..., x, y, ..., normal) = 0` where the coordinate `on` is `at`; not
+    given, on all faces across it. Or on the part of the boundary that lies on that of
+    the shape `on`.
+
+    `value` takes all fields, with their derivatives, all coordinates, and the outward
+    normal, which has a number for each coordinate (zeros on a cut through the inside).
+    For instance `Constraint(lambda u, v, x, y, normal: u * normal[0] + v * normal[1],
+    on=wall)`: nothing flows through the wall.
+    """
+
+    needs_direction: ClassVar[bool] = False
+    is_of_one_field: ClassVar[bool] = False
+    of: ClassVar[None] = None
+
+    value: Callable[..., Any]
+    on: str | AbstractDomain
+    at: Number | None = None
+    where: Callable[..., Any] | None = eqx.field(default=None, kw_only=True)
+    soft: Soft = eqx.field(default=Soft(), kw_only=True)
+
+    def residual(
+        self, fields: Fields, point: Point, numbers: Float[Array, " dim"]
+    ) -> Float[Array, ""]:
+        """What `value` gives."""
+        dtype = next(iter(fields.values())).value.dtype
+        names = (*fields, *point, "normal")
+        check_arguments(self.value, names, "value", self.label())
+        normal = numbers.astype(dtype)
+        found = jnp.asarray(self.value(*fields.values(), *point.values(), normal))
+        if found.shape != () or not jnp.issubdtype(found.dtype, jnp.floating):
+            raise ValueError(
+                f"`value` of the condition `{self.label()}` must be one real number, "
+                f"got {found.dtype} of shape {found.shape}."
+            )
+        return found
