@@ -50,6 +50,21 @@ def test_error_is_on_a_logarithmic_scale():
     assert mesh.get_cmap().name == "viridis"
 
 
+def test_only_fields_of_the_reference_have_errors_and_outside_is_left_blank():
+    fields = make_fields(["x", "y"], ["u", "p"])
+    del fields["reference p"]
+    outside = np.full((7, 5), False)
+    outside[2, 3] = True
+    for name in ("u", "reference u", "p"):
+        fields[name] = np.where(outside, np.nan, fields[name])
+    found = panels(plot_solution(fields))
+    assert sorted(found) == ["20 drawn points", "error of u", "p", "u"]
+    mesh = found["error of u"].collections[0]
+    shown = np.ma.getmaskarray(mesh.get_array()).reshape(5, 7)
+    np.testing.assert_array_equal(shown, outside.T)
+    assert np.isfinite(mesh.norm.vmax)
+
+
 def test_an_error_of_zero_can_be_drawn(tmp_path):
     fields = make_fields(["t", "x"], ["u"])
     fields["reference u"] = fields["u"]

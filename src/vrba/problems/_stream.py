@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
@@ -11,7 +10,7 @@ from numpy.polynomial import chebyshev
 from scipy.special import roots_jacobi
 
 from ..core import precision
-from ..fields import Index, closure, coordinate_jets, propagate
+from ..fields import Index, closure, propagate
 
 Matrix = Float[np.ndarray, "_ _"]
 Axis = Float[np.ndarray, " _"]
@@ -88,19 +87,15 @@ def solve_flow(known: Callable[..., Any], reynolds: float, size: int) -> Stream:
 def _derivatives(
     fn: Callable[..., Any], x: Axis, y: Axis, orders: list[Index]
 ) -> dict[Index, Matrix]:
-    """Derivatives of a function of one point on a grid."""
+    """Derivatives of a function of one point on a grid, all its points at once."""
     wanted = closure(orders)
-
-    def at(point):
-        found = propagate(fn, coordinate_jets(point, 2), wanted)
-        zero = jnp.zeros((), point.dtype)
-        return {index: found.get(index, zero) for index in wanted}
-
+    grid = np.meshgrid(x, y, indexing="ij")
     with precision("float64"):
-        grid = np.meshgrid(x, y, indexing="ij")
-        points = jnp.asarray(np.stack([np.ravel(g) for g in grid], axis=1))
-        found = jax.jit(jax.vmap(at))(points)
-        return {i: np.asarray(found[i]).reshape(grid[0].shape) for i in wanted}
+        one = jnp.ones(grid[0].shape)
+        jets = [{(0, 0): jnp.asarray(grid[0]), (1, 0): one}]
+        jets += [{(0, 0): jnp.asarray(grid[1]), (0, 1): one}]
+        found = propagate(fn, jets, wanted)
+        return {i: np.asarray(found.get(i, 0 * one)) for i in wanted}
 
 
 def _newton(
@@ -123,7 +118,7 @@ def _newton(
         jacobian += across[:, None] * by_y - up[:, None] * by_x
         step = np.linalg.solve(jacobian, residual).reshape(rest.shape)
         rest = rest - step
-        if np.max(np.abs(step)) < _LAST_STEP * np.max(np.abs(rest)):
+        if np.max(np.abs(step)) < _LAST_STEP * (1 + np.max(np.abs(rest))):
             return rest
     raise RuntimeError(
         f"Newton's method did not converge at a Reynolds number of {reynolds:g}."

@@ -16,7 +16,7 @@ from .cavity import navier_stokes
 from .conditions import Ansatz, Data
 from .reference import Reference
 
-Value = Float[Array, ""]
+Values = Float[Array, "..."]
 
 # Of the flow in a corner: on the lid its velocity is one, on the wall it is zero.
 _ALONG = 1 / (1 - math.pi**2 / 4)
@@ -59,7 +59,7 @@ class ClassicalCavity(AbstractProblem):
 
     def __check_init__(self):
         """Steady flow needs viscosity."""
-        check_positive(reynolds=self.reynolds)
+        check_positive(reynolds=float(self.reynolds))
 
     def equations(self, u, v, p, x, y):
         """The balance of momentum in both directions, and that of mass."""
@@ -113,37 +113,37 @@ class ClassicalCavity(AbstractProblem):
         }
 
 
-def known_stream(x: Value, y: Value) -> Value:
+def known_stream(x: Values, y: Values) -> Values:
     """A stream function that meets all conditions at the walls, and is that of the
     corner flow, to third order, at each of the upper corners."""
     left, right = corner_stream(x, y - 1), corner_stream(1 - x, y - 1)
     return _fade(1 - y) * (_fade(x) * left + _fade(1 - x) * right)
 
 
-def known_pressure(x: Value, y: Value) -> Value:
+def known_pressure(x: Values, y: Values) -> Values:
     """The pressure of the corner flows times the Reynolds number."""
     left, right = _corner_pressure(x, y - 1), _corner_pressure(1 - x, y - 1)
     return _fade(1 - y) * (_fade(x) * left - _fade(1 - x) * right)
 
 
-def corner_stream(x: Value, y: Value) -> Value:
+def corner_stream(x: Values, y: Values) -> Values:
     """Slow flow between a lid `y = 0`, which slides with velocity one, and a wall
     `x = 0`, below the lid (Taylor 1962): `a y + (b x + c y) angle`."""
     angle = 2 * jnp.arctan(y / (x + _distance(x, 1 + y)))
     return _UNIFORM * y + (_ALONG * x + _ACROSS * y) * angle
 
 
-def _corner_pressure(x: Value, y: Value) -> Value:
+def _corner_pressure(x: Values, y: Values) -> Values:
     """Its pressure, for a viscosity of one."""
     return 2 * (_ALONG * x + _ACROSS * y) / _distance(x, 1 + y) ** 2
 
 
-def _distance(x: Value, y: Value) -> Value:
+def _distance(x: Values, y: Values) -> Values:
     """From the corner `(0, 1)`; one in it, where it may divide zero."""
     square = x**2 + (1 - y) ** 2
     return jnp.sqrt(jnp.where(square == 0, 1.0, square))
 
 
-def _fade(x: Value) -> Value:
+def _fade(x: Values) -> Values:
     """From one to zero on [0, 1], level to second order at both ends."""
     return (1 - x) ** 3 * (1 + 3 * x + 6 * x**2)

@@ -9,7 +9,7 @@ from ..adapt import AbstractPolicy, Unbiased, presets
 from ..core import check_count
 from ..models import MLP, AbstractArchitecture
 from ..optim import AbstractOptimizer, LevenbergMarquardt
-from ..problems import Formulation
+from ..problems import EQUATIONS, Formulation
 from .balance import AbstractBalance, FixedBalance, GradientNorms
 
 
@@ -73,10 +73,11 @@ def default_recipe(
     """A recipe chosen by the order, dimension and number of fields, and by the time.
 
     Levenberg-Marquardt on points drawn in proportion to the residual, corrected for
-    it. Networks grow with the time, the number of fields and the order. An `optimizer`
-    that sees a loss and no residuals makes small steps, and many of them: it gets the
-    settings of Toscano et al. (2025), points drawn by the quadratic potential and
-    terms balanced by their gradients.
+    it. Networks grow with the time, the number of fields and the order. A step costs as
+    much as there are residuals, so several equations share their number: each point
+    gives one of each. An `optimizer` that sees a loss and no residuals makes small
+    steps, and many of them: it gets the settings of Toscano et al. (2025), points drawn
+    by the quadratic potential and terms balanced by their gradients.
     """
     if optimizer is not None and not optimizer.needs_residuals:
         return Recipe(
@@ -90,9 +91,8 @@ def default_recipe(
             check_every=100,
             max_steps=1_000_000 if minutes is not None else 30_000,
         )
-    order = max(
-        sum(index) for term in formulation.terms().values() for index in term.indices
-    )
+    terms = formulation.terms()
+    order = max(sum(index) for term in terms.values() for index in term.indices)
     num_fields = len(formulation.problem.fields)
     width = 20 + 2 * (order > 2) + 4 * (num_fields > 1)
     is_long = minutes is not None and minutes > 5
@@ -103,6 +103,7 @@ def default_recipe(
     pool_size = 131072 if is_long or dim > 2 else 65536
     if is_short:  # many cheap steps: one costs points times parameters squared
         num_points, pool_size = 2048, 16384
+    num_points = max(2048, num_points // len(terms[EQUATIONS].labels))
     return Recipe(
         model=MLP(width=width, depth=4),
         optimizer=LevenbergMarquardt() if optimizer is None else optimizer,

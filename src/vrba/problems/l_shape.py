@@ -1,0 +1,149 @@
+"""Poisson's equation on an L-shaped domain: a corner that points inwards."""
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Complex, Float
+
+from ..domains import Box
+from ._base import AbstractProblem
+from .conditions import Ansatz
+from .reference import Reference
+
+Places = Complex[np.ndarray, " points"]
+
+_TURN = np.exp(0.75j * np.pi)  # from the inner corner towards the middle
+_OUTLINE = np.array([1, 1 + 1j, 1j, -1 + 1j, -1, -1 - 1j, -1j])  # the outer edges
+_CORNERS = _OUTLINE[[0, 1, 3, 5, 6]]
+
+
+class LShape(AbstractProblem):
+    """`-u_xx - u_yy = 1` on the square from -1 to 1 without its quadrant `x > 0`,
+    `y < 0`; `u = 0` on the boundary.
+
+    At the inner corner `u` is, to leading order, 0.40 times `r^(2/3) sin(2 angle / 3)`
+    in polar coordinates about it: its slope is infinite there. The form of the solution
+    is this function times a factor that vanishes on the outer edges, times the network,
+    so that all conditions hold exactly. Terms like `r^2 log r` come next; they are
+    known, `inner_part`, and are added.
+    """
+
+    domain = Box(x=(-1, 1), y=(-1, 1)) - Box(x=(0, 2), y=(-2, 0))
+
+    def equations(self, u, x, y):
+        """The balance of a membrane under constant load."""
+        return {"load": u.xx + u.yy + 1}
+
+    def conditions(self):
+        """An ansatz that meets them all."""
+
+        def solution(x, y, N):
+            edges = (1 - x**2) * (1 - y**2)
+            return edges * (inner_part(jnp, x, y) + corner_part(x, y) * N)
+
+        return [Ansatz(solution)]
+
+    def reference(self) -> Reference:
+        """The method of particular solutions on 201 x 201 points, NaN outside.
+
+        Its error is certified: it solves the equation exactly, so by the maximum
+        principle it is nowhere further off than at the boundary.
+        """
+        found = Membrane.solve(num_powers=60, num_logarithms=7)
+        axis = np.linspace(-1, 1, 201)
+        x, y = np.meshgrid(axis, axis, indexing="ij")
+        is_inside = (x <= 0) | (y >= 0)
+        values = np.full(x.shape, np.nan)
+        values[is_inside] = found(x[is_inside] + 1j * y[is_inside])
+        size = np.sqrt(np.mean(values[is_inside] ** 2))
+        error = float(found.misfit(num_points=1000) / size)
+        return Reference({"x": axis, "y": axis}, values, error)
+
+
+class Membrane(NamedTuple):
+    """`inner_part` plus harmonic functions that vanish on both edges at the inner
+    corner, fitted to zero on the outer edges.
+
+    With `w = z^(2/3)`, turned so that these edges are real, they are the imaginary
+    parts of powers of `w` and, as at a right-angled corner `c` the solution has
+    singular parts `(w - c)^n log(w - c)`, of these, less their mirror images.
+    """
+
+    num_powers: int
+    num_logarithms: int
+    coefficients: Float[np.ndarray, " functions"]
+
+    @staticmethod
+    def solve(num_powers: int, num_logarithms: int) -> "Membrane":
+        """By least squares."""
+        z = _outer_edges(120)
+        matrix = _functions(z, num_powers, num_logarithms)
+        found = np.linalg.lstsq(
+            matrix, -inner_part(np, np.real(z), np.imag(z)), rcond=1e-15
+        )
+        return Membrane(num_powers, num_logarithms, found[0])
+
+    def __call__(self, z: Places) -> Float[np.ndarray, " points"]:
+        """The solution at `z = x + i y`."""
+        functions = _functions(z, self.num_powers, self.num_logarithms)
+        return inner_part(np, np.real(z), np.imag(z)) + functions @ self.coefficients
+
+    def misfit(self, num_points: int) -> float:
+        """The largest value on the boundary, at so many points of each outer edge."""
+        return float(np.max(np.abs(self(_outer_edges(num_points)))))
+
+
+def _outer_edges(num_points: int) -> Places:
+    """Points on the outer edges, denser towards their ends."""
+    share = (1 - np.cos(np.pi * (np.arange(num_points) + 0.5) / num_points)) / 2
+    return np.ravel(_OUTLINE[:-1, None] + np.diff(_OUTLINE)[:, None] * share)
+
+
+def _functions(
+    z: Places, num_powers: int, num_logarithms: int
+) -> Float[np.ndarray, "points functions"]:
+    fold = lambda z: 1j * (z / _TURN) ** (2 / 3)
+    w, corners = fold(z), fold(_CORNERS)
+    reach = np.max(np.abs(corners))
+    found = [np.imag((w / reach) ** k) for k in range(1, num_powers + 1)]
+    for corner in corners:
+        is_real = np.isclose(corner.imag, 0)
+        for n in range(2, num_logarithms + 2):
+            part = _logarithm(1 - w / corner, n)
+            if is_real:
+                found.append(np.imag(part))
+            else:
+                mirrored = _logarithm(1 - w.conj() / corner, n)
+                found += [np.imag(part - mirrored), np.real(part - mirrored)]
+    return np.stack(found, axis=1)
+
+
+def _logarithm(w: Places, power: int) -> Places:
+    return w**power * np.log(np.where(w == 0, 1, w))
+
+
+def inner_part(xp: Any, x: Any, y: Any) -> Any:
+    """`-y^2 / 2 - Im(z^2 log z) / (3 pi)`, `z = x + i y`, with `numpy` or `jax.numpy`
+    as `xp`: it solves the equation and vanishes on both edges at the inner corner."""
+    square = x**2 + y**2
+    logarithm = xp.log(xp.where(square == 0, 1.0, square)) / 2
+    angle = _angle(xp, x, y) + 0.75 * np.pi
+    rest = 2 * x * y * logarithm + (x**2 - y**2) * angle
+    return -(y**2) / 2 - rest / (3 * np.pi)
+
+
+def corner_part(x: Float[Array, ""], y: Float[Array, ""]) -> Float[Array, ""]:
+    """`r^(2/3) sin(2 angle / 3)`, the leading part at the inner corner."""
+    square = x**2 + y**2
+    size = jnp.where(square == 0, 1.0, square) ** (1 / 3)
+    return jnp.where(square == 0, 0.0, size * jnp.cos(2 / 3 * _angle(jnp, x, y)))
+
+
+def _angle(xp: Any, x: Any, y: Any) -> Any:
+    """From the middle of the domain, between -3 pi / 4 and 3 pi / 4; zero in the
+    corner."""
+    square = x**2 + y**2
+    distance = xp.sqrt(xp.where(square == 0, 1.0, square))
+    along, across = (y - x) / np.sqrt(2), -(x + y) / np.sqrt(2)
+    return 2 * xp.arctan(across / (distance + along))
