@@ -28,6 +28,7 @@ from vrba.cli.recipe import RecipeFlags
 from vrba.cli.target import load_problem
 from vrba.problems import EQUATIONS, Formulation
 from vrba.train import Trainer
+from vrba.train.loop import watch_signals
 
 pytestmark = pytest.mark.xdist_group("compare")  # one folder
 
@@ -310,6 +311,7 @@ def test_reference_bounds_what_can_be_told_apart():
     def run(arm, seed, error):
         errors = {"selected": error, "last": 1e-2, "of_reference": 1e-5}
         plain = {"residual_l2": 1.0, "step": 1, "seconds": 1.0}
+        plain["status"] = "num_steps_reached"
         return {"arm": arm, "seed": seed, "error": errors} | plain
 
     settings = Settings("burgers", (), ("rad", "uniform"), 0, 2, {}, 1)
@@ -415,3 +417,18 @@ def test_signal_stops_all_tasks(scripts, tmp_path):
     thread.join()
     assert is_stopped and sorted(ended) == [("0", 130, True), ("1", 130, True)]
     assert not tasks[2].log.exists()
+
+
+def test_closed_terminal_stops_unless_told_otherwise():
+    before = signal.getsignal(signal.SIGHUP)
+    try:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        with watch_signals() as flag:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert flag.is_set
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as `nohup` does
+        with watch_signals() as flag:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert not flag.is_set
+    finally:
+        signal.signal(signal.SIGHUP, before)
