@@ -15,6 +15,7 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
+from rich.console import Console
 from rooms import concrete
 
 import vrba
@@ -22,11 +23,14 @@ from vrba.cli import children, machine
 from vrba.cli.arms import Settings, recipes_of
 from vrba.cli.catalogue import catalogue, first_sentence
 from vrba.cli.children import Task, run_all
-from vrba.cli.comparison import summarise, text_of
+from vrba.cli.comparison import ComparisonFolder, summarise, text_of
 from vrba.cli.main import main
 from vrba.cli.recipe import RecipeFlags
 from vrba.cli.target import load_problem
+from vrba.cli.watcher import Watcher
+from vrba.core import append_line
 from vrba.problems import EQUATIONS, Formulation
+from vrba.report import Board
 from vrba.train import Trainer
 from vrba.train.loop import watch_signals
 
@@ -289,6 +293,23 @@ def test_failing_runs_are_named(fake, folder):
     assert "of at most 1 min" in err  # neither minutes nor steps were given
     assert fake[0].words[:4] == ("solve", "decay.py", "--policy", "rad")
     assert "--minutes" in fake[0].words
+
+
+def test_whoever_watches_sees_where_runs_stand(folder):
+    settings = Settings("decay.py", (), ("rad", "rba"), 0, 1, {}, 1)
+    watcher = Watcher(ComparisonFolder(folder / "seen"), settings)
+    stream = io.StringIO()
+    watcher.board = Board(Console(file=stream, force_terminal=True, width=80))
+    first, second = watcher.tasks()
+    entry = {"step": 15, "residual_l2": 1e-3, "seconds": 7.0}
+    first.log.parent.mkdir(parents=True)
+    append_line(first.log.with_name("metrics.jsonl"), entry)
+    watcher.on_end(second, 1, True)
+    watcher.on_look([first])
+    watcher.board.close()
+    assert "rba, seed 0: stopped" in stream.getvalue() and not watcher.failures
+    assert "1 of 2 runs ended" in stream.getvalue()
+    assert "step 15  residual 1.00e-03" in stream.getvalue()
 
 
 def test_settings_reach_every_run(folder):
