@@ -15,6 +15,7 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
+from rich.console import Console
 from rooms import concrete
 
 import vrba
@@ -22,12 +23,16 @@ from vrba.cli import children, machine
 from vrba.cli.arms import Settings, recipes_of
 from vrba.cli.catalogue import catalogue, first_sentence
 from vrba.cli.children import Task, run_all
-from vrba.cli.comparison import summarise, text_of
+from vrba.cli.comparison import ComparisonFolder, summarise, text_of
 from vrba.cli.main import main
 from vrba.cli.recipe import RecipeFlags
 from vrba.cli.target import load_problem
+from vrba.cli.watcher import Watcher
+from vrba.core import append_line
 from vrba.problems import EQUATIONS, Formulation
+from vrba.report import Board
 from vrba.train import Trainer
+from vrba.train.loop import watch_signals
 
 pytestmark = pytest.mark.xdist_group("compare")  # one folder
 
@@ -290,6 +295,23 @@ def test_failing_runs_are_named(fake, folder):
     assert "--minutes" in fake[0].words
 
 
+def test_whoever_watches_sees_where_runs_stand(folder):
+    settings = Settings("decay.py", (), ("rad", "rba"), 0, 1, {}, 1)
+    watcher = Watcher(ComparisonFolder(folder / "seen"), settings)
+    stream = io.StringIO()
+    watcher.board = Board(Console(file=stream, force_terminal=True, width=80))
+    first, second = watcher.tasks()
+    entry = {"step": 15, "residual_l2": 1e-3, "seconds": 7.0}
+    first.log.parent.mkdir(parents=True)
+    append_line(first.log.with_name("metrics.jsonl"), entry)
+    watcher.on_end(second, 1, True)
+    watcher.on_look([first])
+    watcher.board.close()
+    assert "rba, seed 0: stopped" in stream.getvalue() and not watcher.failures
+    assert "1 of 2 runs ended" in stream.getvalue()
+    assert "step 15  residual 1.00e-03" in stream.getvalue()
+
+
 def test_settings_reach_every_run(folder):
     flags = {"optimizer": "lbfgs", "points": 9, "minutes": 0.5}
     settings = Settings("a.py", ("k=1",), ("uniform", "vrba:cosh"), 7, 2, flags, 1)
@@ -310,6 +332,7 @@ def test_reference_bounds_what_can_be_told_apart():
     def run(arm, seed, error):
         errors = {"selected": error, "last": 1e-2, "of_reference": 1e-5}
         plain = {"residual_l2": 1.0, "step": 1, "seconds": 1.0}
+        plain["status"] = "num_steps_reached"
         return {"arm": arm, "seed": seed, "error": errors} | plain
 
     settings = Settings("burgers", (), ("rad", "uniform"), 0, 2, {}, 1)
@@ -415,3 +438,18 @@ def test_signal_stops_all_tasks(scripts, tmp_path):
     thread.join()
     assert is_stopped and sorted(ended) == [("0", 130, True), ("1", 130, True)]
     assert not tasks[2].log.exists()
+
+
+def test_closed_terminal_stops_unless_told_otherwise():
+    before = signal.getsignal(signal.SIGHUP)
+    try:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        with watch_signals() as flag:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert flag.is_set
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as `nohup` does
+        with watch_signals() as flag:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert not flag.is_set
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -18,6 +18,7 @@ class Watcher:
     def __init__(self, folder: ComparisonFolder, settings: Settings):
         self.folder, self.settings = folder, settings
         self.failures: dict[str, str] = {}
+        self.num_ended = 0
         self.board = Board()
         self.runs = {_name(*run): run for run in settings.runs()}
 
@@ -27,6 +28,7 @@ class Watcher:
         for name, (arm, seed) in self.runs.items():
             run = self.folder.run(arm, seed)
             if self.folder.result(arm, seed) is not None:
+                self.num_ended += 1
                 continue
             words = self.settings.words(arm, seed, run)
             if self.folder.is_begun(arm, seed):
@@ -48,6 +50,7 @@ class Watcher:
 
     def on_end(self, task: Task, code: int, is_stopped: bool) -> None:
         """One line for a run that has ended."""
+        self.num_ended += 1
         result = self.folder.result(*self.runs[task.name])
         if result is None and is_stopped:
             self.board.tell(f"{task.name}: stopped")
@@ -63,7 +66,9 @@ class Watcher:
         """Where those at work stand, if anyone sees it."""
         if not self.board.is_live:
             return
-        rows = []
+        rows: list[tuple[str, ...]] = [
+            (f"{self.num_ended} of {_counted(len(self.runs), 'run')} ended",)
+        ]
         for task in tasks:
             run = RunFolder(self.folder.run(*self.runs[task.name]))
             entry = read_last_line(run.metrics_file)
