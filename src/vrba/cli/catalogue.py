@@ -49,7 +49,7 @@ def catalogue() -> dict[str, list[Entry]]:
 def first_sentence(thing: Any) -> str:
     """What its docstring says first, on one line."""
     paragraph = " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split())
-    return re.split(r"(?<=\.)(?<!\bal\.)\s", paragraph, maxsplit=1)[0]
+    return re.split(r"(?<=\S\.)(?<!\bal\.)\s", paragraph, maxsplit=1)[0]
 
 
 def _typed(known: Mapping[str, Callable[..., Any]]) -> list[Entry]:
