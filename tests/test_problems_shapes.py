@@ -151,7 +151,7 @@ MISTAKES = [
     ),
     (
         lambda: form(vrba.Dirichlet(0.0, vrba.Disk(0.3), of="u")),
-        "`dirichlet disk of u`: No point was found on boundary of the Product",
+        "`dirichlet disk of u`: No point was found on the boundary of",
     ),
     (
         lambda: form(vrba.Dirichlet(0.0, HOLE, 0.5, of="u")),

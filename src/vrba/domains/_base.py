@@ -93,7 +93,7 @@ class AbstractDomain(eqx.Module):
         boundary of another domain. `where` says which rows of points are wanted.
         """
         faces, keep = self._part(on, where)
-        name = f"on {self._part_name(on)}"
+        name = f"on the {self._part_name(on)}"
         _check_available(num_points, count_members(faces, keep))
         return spread(faces, num_points, seed=seed, keep=keep, name=name)
 
