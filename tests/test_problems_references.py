@@ -204,8 +204,9 @@ def test_soft_form_has_the_initial_values_in_the_loss():
     assert initial.soft.weight == 10
     place = {"t": jnp.zeros(()), "x": jnp.asarray(0.3)}
     value = jnp.asarray(0.3**2 * math.cos(0.3 * math.pi))
-    field = Field("u", ("t", "x"), lambda index: value)
-    assert initial.residual(field, place, jnp.zeros(())) == pytest.approx(0, abs=1e-16)
+    fields = {"u": Field("u", ("t", "x"), lambda index: value)}
+    found = initial.residual(fields, place, jnp.zeros(2))
+    assert found == pytest.approx(0, abs=1e-16)
 
 
 # The known part of Allen-Cahn.

@@ -64,6 +64,9 @@ from .domains import Box as Box
 from .domains import Difference as Difference
 from .domains import Disk as Disk
 from .domains import Intersection as Intersection
+from .domains import Mesh as Mesh
+from .domains import PointCloud as PointCloud
+from .domains import Polygon as Polygon
 from .domains import Product as Product
 from .domains import Union as Union
 from .models import MLP as MLP

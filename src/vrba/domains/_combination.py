@@ -1,5 +1,7 @@
 """What shapes made of two others share: a boundary, found by looking at its sides."""
 
+from dataclasses import dataclass
+
 import equinox as eqx
 import numpy as np
 
@@ -43,6 +45,7 @@ class AbstractCombination(AbstractDomain):
         return [*first, *second]
 
 
+@dataclass(frozen=True)
 class CombinedFace(AbstractFace):
     """The points of a face with the inside of `domain` on exactly one side of it,
     without those on the boundary of `other`."""

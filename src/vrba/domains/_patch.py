@@ -1,9 +1,9 @@
 """Pieces of an inside or of a boundary, as maps from numbers between 0 and 1."""
 
 import abc
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-import equinox as eqx
 import numpy as np
 from jaxtyping import Bool, Float
 
@@ -26,7 +26,7 @@ class Placed(NamedTuple):
     is_kept: Bool[np.ndarray, " points"]
 
 
-class AbstractPatch(eqx.Module):
+class AbstractPatch(abc.ABC):
     """A map of the unit cube that preserves ratios of volumes. What it covers besides
     the piece that is meant is not kept."""
 
@@ -69,6 +69,7 @@ class AbstractFace(AbstractPatch):
         """Outward unit normals of points on it; NaN for other points."""
 
 
+@dataclass(frozen=True)
 class Bounding(AbstractPatch):
     """The bounding box of a domain, cut where coordinates are `fixed`; what lies in the
     domain is kept."""
@@ -106,6 +107,7 @@ class Bounding(AbstractPatch):
         return [(name, *self.domain.bounds(name)) for name in names]
 
 
+@dataclass(frozen=True)
 class Filtered(AbstractPatch):
     """What a patch covers of a domain."""
 

@@ -1,6 +1,7 @@
 """What balls of any dimension share."""
 
 import math
+from dataclasses import dataclass
 
 import equinox as eqx
 import numpy as np
@@ -74,6 +75,7 @@ class AbstractRound(AbstractDomain):
         return math.pi**half / math.gamma(half + 1) * self.radius ** len(self.centre)
 
 
+@dataclass(frozen=True)
 class RoundInside(AbstractPatch):
     """A direction, and how far."""
 
@@ -102,6 +104,7 @@ class RoundInside(AbstractPatch):
         return Placed(points, np.zeros_like(points), np.ones(len(points), bool))
 
 
+@dataclass(frozen=True)
 class RoundFace(AbstractFace):
     """The surface of a ball."""
 

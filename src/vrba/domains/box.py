@@ -1,5 +1,7 @@
 """A product of intervals."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from jaxtyping import Float
 
@@ -67,6 +69,7 @@ class Box(AbstractDomain):
         return lower, np.array([hi for _, _, hi in self.ends])
 
 
+@dataclass(frozen=True)
 class BoxFace(AbstractFace):
     """Where a coordinate of a box is at its lower or upper end."""
 

@@ -1,5 +1,7 @@
 """All pairs of points of two domains with different coordinates."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from jaxtyping import Float
 
@@ -69,6 +71,7 @@ class Product(AbstractDomain):
         return [*ends, *walls]
 
 
+@dataclass(frozen=True)
 class ProductInside(AbstractPatch):
     """Two patches side by side."""
 
@@ -105,6 +108,7 @@ class ProductInside(AbstractPatch):
         )
 
 
+@dataclass(frozen=True)
 class ProductFace(AbstractFace):
     """A face of one part with the inside of the other."""
 
@@ -147,12 +151,11 @@ class ProductFace(AbstractFace):
         cut = points.shape[1] - dim if self.is_first else dim
         parts = points[:, :cut], points[:, cut:]
         mine, others = parts if self.is_first else parts[::-1]
-        normals = self.face.normals_at(mine)
-        is_in = self.other.depth(others) >= -ON_BOUNDARY
-        normals = np.where(is_in[:, None], normals, np.nan)
-        still = np.zeros((len(points), dim))
+        normals, still = self.face.normals_at(mine), np.zeros((len(points), dim))
+        is_on = np.isfinite(normals[:, 0])
+        is_on &= self.other.depth(others) >= -ON_BOUNDARY
         both = [normals, still] if self.is_first else [still, normals]
-        return np.concatenate(both, axis=1)
+        return np.where(is_on[:, None], np.concatenate(both, axis=1), np.nan)
 
     def _patch(self) -> ProductInside:
         other = self.other.inside({})

@@ -23,3 +23,4 @@ from .kdv import KdV as KdV
 from .l_shape import LShape as LShape
 from .plate_with_hole import PlateWithHole as PlateWithHole
 from .reference import Reference as Reference
+from .reference import inside_grid as inside_grid

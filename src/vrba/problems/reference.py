@@ -5,6 +5,7 @@ from typing import Any
 
 import equinox as eqx
 import numpy as np
+from jaxtyping import Bool
 
 from ..domains import AbstractDomain
 
@@ -13,8 +14,8 @@ class Reference(eqx.Module):
     """Values on the grid that `axes` span, and their relative error.
 
     `values` is an array for one field, or a dictionary of arrays by field; a field that
-    is not there is not compared. Of a domain that is no box the grid may reach outside:
-    what it has there does not count.
+    is not there is not compared. What lies outside of a domain that is no box does not
+    count, and may be NaN.
     """
 
     axes: dict[str, Any]
@@ -28,7 +29,8 @@ class Reference(eqx.Module):
         shape: tuple[int, ...] | None = None,
         error: float | int = 0.0,
     ) -> "Reference":
-        """A function of the coordinates as arrays, on a grid with both ends."""
+        """A function of the coordinates as arrays, on a grid with both ends; it is only
+        asked for points of the domain."""
         names = domain.coordinates
         if shape is None:
             shape = tuple([round(100_000 ** (1 / len(names)))] * len(names))
@@ -38,7 +40,16 @@ class Reference(eqx.Module):
             )
         counts = dict(zip(names, shape, strict=True))
         lines = [np.linspace(*domain.bounds(name), counts[name]) for name in names]
-        values = fn(*np.meshgrid(*lines, indexing="ij"))
+        grid = np.meshgrid(*lines, indexing="ij")
+        is_inside = inside_grid(domain, lines)
+        if np.all(is_inside):
+            values = fn(*grid)
+        else:
+            found = fn(*(g[is_inside] for g in grid))
+            spread = lambda part: _filled(part, is_inside)
+            is_named = isinstance(found, dict)
+            values = {n: spread(v) for n, v in found.items()} if is_named else None
+            values = spread(found) if values is None else values
         return Reference(dict(zip(names, lines, strict=True)), values, error)
 
     def points(self) -> np.ndarray:
@@ -47,8 +58,7 @@ class Reference(eqx.Module):
         return np.stack([np.ravel(g) for g in grid], axis=1)
 
     def check(self, domain: AbstractDomain, fields: tuple[str, ...]) -> "Reference":
-        """The same, with values by field and NaN outside the domain, or an error that
-        says what does not fit."""
+        """The same, with values by field, or an error that says what does not fit."""
         if tuple(self.axes) != domain.coordinates:
             raise ValueError(
                 f"The axes of the reference are {', '.join(self.axes)}, the "
@@ -63,29 +73,47 @@ class Reference(eqx.Module):
                 f"problem are {sorted(fields)}: give a dictionary with an array for "
                 "each of them that is to be compared."
             )
+        shape = tuple(np.size(axis) for axis in self.axes.values())
         axes = {name: np.asarray(axis, float) for name, axis in self.axes.items()}
-        is_inside = _inside(domain, Reference(axes, None))
-        arrays = {}
-        for name in (field for field in fields if field in values):
-            array = np.asarray(values[name], float)
-            if array.shape != is_inside.shape:
+        known = [name for name in fields if name in values]
+        arrays = {name: np.asarray(values[name], float) for name in known}
+        for name, array in arrays.items():
+            if array.shape != shape:
                 raise ValueError(
                     f"The reference of `{name}` has shape {array.shape}, its axes make "
-                    f"{is_inside.shape}."
+                    f"{shape}."
                 )
+        _check_axes(axes, domain)
+        is_inside = inside_grid(domain, list(axes.values()))
+        if not np.any(is_inside):
+            raise ValueError("The grid of the reference has no point in the domain.")
+        for name, array in arrays.items():
             if not np.all(np.isfinite(array[is_inside])):
                 raise ValueError(f"The reference of `{name}` is not finite everywhere.")
-            arrays[name] = np.where(is_inside, array, np.nan)
-        return Reference(axes, arrays, self.error)
+        kept = {name: np.where(is_inside, a, np.nan) for name, a in arrays.items()}
+        return Reference(axes, kept, self.error)
 
 
-def _inside(domain: AbstractDomain, grid: Reference) -> np.ndarray:
-    """Which points of the grid are in the domain; none is out of its bounds."""
-    points = grid.points()
-    lower, upper = np.transpose([domain.bounds(name) for name in domain.coordinates])
-    is_inside = domain.contains(points)
-    if not np.all((points >= lower) & (points <= upper)) or not np.any(is_inside):
-        raise ValueError(
-            "The grid of the reference is not finite or reaches outside the domain."
-        )
-    return is_inside.reshape([axis.size for axis in grid.axes.values()])
+def inside_grid(domain: AbstractDomain, axes: list[Any]) -> Bool[np.ndarray, "..."]:
+    """Which points of a grid are in the domain."""
+    grid = np.meshgrid(*axes, indexing="ij")
+    points = np.stack([np.ravel(g) for g in grid], axis=1)
+    return domain.contains(points).reshape(grid[0].shape)
+
+
+def _filled(values: Any, is_inside: np.ndarray) -> np.ndarray:
+    """Values of the points inside on the whole grid, elsewhere NaN."""
+    found = np.full(is_inside.shape, np.nan)
+    found[is_inside] = np.asarray(values, float)
+    return found
+
+
+def _check_axes(axes: dict[str, np.ndarray], domain: AbstractDomain) -> None:
+    for name, axis in axes.items():
+        lower, upper = domain.bounds(name)
+        room = 1e-12 * (upper - lower)
+        if not np.all((axis >= lower - room) & (axis <= upper + room)):
+            raise ValueError(
+                "The grid of the reference is not finite or reaches outside the "
+                f"domain, where {name} lies between {lower:g} and {upper:g}."
+            )

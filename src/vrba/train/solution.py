@@ -59,7 +59,8 @@ class Solution(eqx.Module):
         return {label: found[:, k].reshape(shape) for k, label in enumerate(labels)}
 
     def grid(self, *num_points: int) -> dict[str, np.ndarray]:
-        """Axes by coordinate, and the fields on the grid that they span."""
+        """Axes by coordinate, and the fields on the grid that they span; outside of the
+        domain NaN."""
         domain = self.trainer.formulation.domain
         names = domain.coordinates
         counts = num_points or (round(40_000 ** (1 / len(names))),) * len(names)
@@ -70,8 +71,14 @@ class Solution(eqx.Module):
             )
         ends = [domain.bounds(name) for name in names]
         axes = [np.linspace(*pair, n) for pair, n in zip(ends, counts, strict=True)]
-        found = self._at(self.params, np.meshgrid(*axes, indexing="ij"))
-        return dict(zip(names, axes, strict=True)) | found
+        return self.on_axes(dict(zip(names, axes, strict=True)))
+
+    def on_axes(self, axes: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The fields on the grid of given axes, and the axes; outside NaN."""
+        lines, domain = list(axes.values()), self.trainer.formulation.domain
+        found = self._at(self.params, np.meshgrid(*lines, indexing="ij"))
+        is_inside = problems.inside_grid(domain, lines)
+        return axes | {n: np.where(is_inside, v, np.nan) for n, v in found.items()}
 
     def export(self, path: str | os.PathLike[str], *num_points: int) -> Path:
         """The fields on a grid as `.npz` or NetCDF (`.nc`)."""
@@ -192,15 +199,16 @@ def measured(trainer: Trainer, params: Any) -> dict[str, Any]:
 
 
 def relative_error(trainer: Trainer, params: Any, reference: Reference) -> float:
-    """`|u - reference| / |reference|` on the reference's grid, over its fields."""
+    """`|u - reference| / |reference|` on the reference's grid, over its fields, where
+    the grid is in the domain."""
+    names = [*reference.values]
+    is_inside = np.isfinite(np.ravel(reference.values[names[0]]))
     with precision(trainer.recipe.dtype):
-        points = jnp.asarray(reference.points(), trainer.recipe.dtype)
+        points = jnp.asarray(reference.points()[is_inside], trainer.recipe.dtype)
         found = trainer.fields(params, points)
-    names = reference.values.keys()
-    true = np.concatenate([np.ravel(reference.values[name]) for name in names])
+    true = [np.ravel(reference.values[name])[is_inside] for name in names]
+    true = np.concatenate(true)
     ours = np.concatenate([np.asarray(found[name], float) for name in names])
-    is_inside = ~np.isnan(true)
-    true, ours = true[is_inside], ours[is_inside]
     scale = np.linalg.norm(true) or 1.0  # a reference of zero: the error itself
     return float(np.linalg.norm(ours - true) / scale)
 
@@ -240,6 +248,8 @@ def disagreement(solutions: list[Solution]) -> float:
         grid = solution.grid()
         fields = solution.problem.fields
         values.append(np.concatenate([np.ravel(grid[name]) for name in fields]))
+    is_inside = ~np.all(np.isnan(values), axis=0)
+    values = [value[is_inside] for value in values]
     centre = np.mean(values, axis=0)
     return max(float(np.linalg.norm(v - centre)) for v in values) / float(
         np.linalg.norm(centre)

@@ -304,12 +304,7 @@ def _fields(
     if reference is None:
         arrays = solution.grid()
     else:
-        grid = np.meshgrid(*reference.axes.values(), indexing="ij")
-        found = solution(*grid)
-        values = found if isinstance(found, dict) else {names[0]: found}
-        is_outside = np.isnan(next(iter(reference.values.values())))
-        values = {n: np.where(is_outside, np.nan, v) for n, v in values.items()}
-        arrays = dict(reference.axes) | values
+        arrays = solution.on_axes(dict(reference.axes))
         arrays |= {f"reference {n}": v for n, v in reference.values.items()}
     points = trainer.pools[EQUATIONS][0][state.ids[EQUATIONS]]
     return arrays | {

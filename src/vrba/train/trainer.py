@@ -13,12 +13,11 @@ from ..core import as_arrays, choose, flatten, flatten_gradient, float_dtype
 from ..fields import choose_block_size, closure, in_blocks
 from ..models import AbstractArchitecture, Embedding
 from ..optim import LeastSquares, PointTerm, Sequence, Steps, advance
-from ..problems import EQUATIONS, AbstractCondition, Formulation, Residual
+from ..problems import EQUATIONS, Formulation, Residual
 from .balance import BalanceState
+from .points import Rows, sample_term
 from .recipe import Recipe
 from .state import Check, TrainState, replaced
-
-Rows = tuple[Float[Array, "points dim"], Float[Array, "points numbers"]]
 
 
 class TermFn(eqx.Module):
@@ -76,13 +75,11 @@ class Trainer(eqx.Module):
             self.weights[name] = float(soft.weight)
         for name, policy in self.policies.items():
             _check_policy(name, policy)
-        sizes = {n: _sizes(recipe, formulation.conditions.get(n)) for n in residuals}
         seeds = np.random.SeedSequence(seed).generate_state(2 * len(residuals))
         self.pools, self.held_out = {}, {}
         for k, (name, residual) in enumerate(residuals.items()):
-            pool, fresh = sizes[name]
-            both = _sampled(residual, pool, fresh, seeds[2 * k : 2 * k + 2])
-            self.pools[name], self.held_out[name] = _on_device(both, dtype)
+            both = sample_term(residual, recipe, seeds[2 * k : 2 * k + 2], dtype)
+            self.pools[name], self.held_out[name] = both
         self.block_size = recipe.block_size or self._fitting_block(residuals, dtype)
 
     def _fitting_block(self, residuals: dict[str, Residual], dtype: Any) -> int:
@@ -266,36 +263,6 @@ def _check_policy(name: str, policy: AbstractPolicy) -> None:
 def _stream(root: Any, number: int) -> Any:
     """Random numbers of their own for the network (0) and the draws (1)."""
     return jax.random.fold_in(jax.random.key(root), number)
-
-
-def _sizes(recipe: Recipe, condition: AbstractCondition | None) -> tuple[int, int]:
-    """How many points the pool and the held-out set have."""
-    if condition is None:
-        return recipe.pool_size, recipe.num_held_out
-    count = condition.soft.num_points or recipe.num_condition_points
-    return 8 * count, 2 * count
-
-
-def _sampled(residual: Residual, pool: int, fresh: int, seeds: Any) -> Any:
-    """Points of a term to train on, and others that are held out. Where there are
-    finitely many points, a fifth of them at most is held out."""
-    available = residual.num_available
-    if available is None:
-        pairs = zip((pool, fresh), seeds, strict=True)
-        return tuple(residual.sample(n, seed=int(seed)) for n, seed in pairs)
-    if available < 2:
-        raise ValueError(
-            f"`{residual.name or EQUATIONS}` has {available} points; at least 2 are "
-            "needed, one of them to be held out."
-        )
-    fresh = min(fresh, max(available // 5, 1))
-    pool = min(pool, available - fresh)
-    points, numbers = residual.sample(pool + fresh, seed=int(seeds[0]))
-    return (points[:pool], numbers[:pool]), (points[pool:], numbers[pool:])
-
-
-def _on_device(rows: Any, dtype: Any) -> Any:
-    return jax.tree.map(lambda part: jnp.asarray(part, dtype), rows)
 
 
 def _make_terms(trainer: Trainer, state: TrainState) -> dict[str, PointTerm]:

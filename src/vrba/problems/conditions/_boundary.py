@@ -92,8 +92,11 @@ class AbstractBoundaryCondition(AbstractCondition):
             )
         if self.needs_direction and self._is_cut(domain):
             ends = " or ".join(f"{plane:g}" for plane in planes)
+            known = (
+                f"{on} = {ends}" if ends else f"and the domain has none across `{on}`"
+            )
             raise ValueError(
-                f"The condition `{self.label()}` needs a face, {on} = {ends}, got "
+                f"The condition `{self.label()}` needs a face, {known}, got "
                 f"{self.at:g}."
             )
 

@@ -8,6 +8,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
 _MOST_POINTS = 5000
+_LONGEST = 5  # a panel, relative to its width, that is still drawn to scale
 _DECADES = 4  # of the error, below its largest value
 
 
@@ -65,7 +66,8 @@ def _error(fields: dict[str, np.ndarray], name: str) -> tuple[np.ndarray, LogNor
     true = _slice(fields, f"reference {name}")
     size = np.abs(_slice(fields, name) - true)
     finite = size[np.isfinite(size)]
-    rounding = np.finfo(float).eps * (np.nanmax(np.abs(true)) or 1.0)
+    top = float(np.max(np.abs(true[np.isfinite(true)]), initial=0.0))
+    rounding = np.finfo(float).eps * (top or 1.0)
     largest = float(np.max(finite, initial=rounding))
     smallest = largest / 10.0**_DECADES
     return np.maximum(size, smallest), LogNorm(smallest, largest)
@@ -90,6 +92,7 @@ def _draw_map(
     if figure is not None:
         figure.colorbar(mesh, ax=panel)
     panel.set(title=title, xlabel=across, ylabel=up)
+    _keep_shape(panel, axes)
 
 
 def _draw_line(
@@ -130,6 +133,14 @@ def _draw_points(
     across, up = axes
     panel.set(title=title, xlabel=across, ylabel=up)
     panel.set(xlim=_ends(axes[across]), ylim=_ends(axes[up]))
+    _keep_shape(panel, axes)
+
+
+def _keep_shape(panel: Axes, axes: dict[str, np.ndarray]) -> None:
+    """Equal units along both axes, unless one is time or the panel became a strip."""
+    extents = [np.ptp(axis) for axis in axes.values()]
+    if "t" not in axes and max(extents) <= _LONGEST * min(extents):
+        panel.set_aspect("equal")
 
 
 def _ends(axis: np.ndarray) -> tuple[float, float]:
