@@ -60,8 +60,7 @@ class Reference(eqx.Module):
         return np.stack([np.ravel(g) for g in grid], axis=1)
 
     def check(self, domain: AbstractDomain, fields: tuple[str, ...]) -> "Reference":
-        """The same, with values by field and NaN outside the domain, or an error that
-        says what does not fit."""
+        """The same, with values by field, or an error that says what does not fit."""
         if tuple(self.axes) != domain.coordinates:
             raise ValueError(
                 f"The axes of the reference are {', '.join(self.axes)}, the "
