@@ -5,28 +5,29 @@ on large ones. What is large is measured in units of the temperature, here the o
 which the tilt is normalised without rescaling.
 """
 
+import dataclasses
 import sys
-from typing import Any
 
 import vrba
 
 POTENTIAL = vrba.Custom(lambda s: s**2 + s**4)
 
 
-def solve_burgers(**settings: Any) -> vrba.Solution:
-    """Burgers' equation with points drawn by the potential."""
+def solve(problem: vrba.AbstractProblem, **settings) -> vrba.Solution:
+    """A solution with points drawn by the potential."""
     policy = vrba.Sampling(
         POTENTIAL,
         temperature=vrba.SolveTemperature(),
         correction=vrba.Unbiased(),  # the plain mean square is what is minimised
     )
-    chosen: dict[str, Any] = {"num_points": 2048, "pool_size": 16384, "max_steps": 90}
-    recipe = vrba.Recipe(policy=policy, **(chosen | settings))
-    return vrba.solve(vrba.problems.Burgers(), recipe)
+    recipe = vrba.Recipe(policy=policy, num_points=2048, pool_size=16384, max_steps=90)
+    recipe = dataclasses.replace(recipe, **settings)
+    return vrba.solve(problem, recipe)
 
 
 if __name__ == "__main__":
-    solution = solve_burgers(max_steps=int(sys.argv[1]) if sys.argv[1:] else 90)
+    num_steps = int(sys.argv[1]) if sys.argv[1:] else 90
+    solution = solve(vrba.problems.Burgers(), max_steps=num_steps)
     policy = solution.trainer.recipe.policy
     print(f"u(0.5, 0.1) = {float(solution(0.5, 0.1)):.6f}")
     print(f"The tilt alone would descend the {policy.descends()}.")

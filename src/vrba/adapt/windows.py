@@ -51,9 +51,9 @@ class Windows(AbstractTimed):
     """
 
     policy: AbstractPolicy
-    num_windows: int = 8
+    num_windows: int = 5
     tolerance: float = eqx.field(default=0.01, converter=float)
-    max_updates: int = 10
+    max_updates: int = 3
     axis: int = eqx.field(default=0, kw_only=True)
 
     def __check_init__(self):

@@ -65,11 +65,13 @@ def new_recipe(
     start: Path | None,
 ) -> Recipe:
     """The default recipe of the problem and the optimizer, with the flags on top."""
-    optimizer = _optimizer(flags)
-    base = default_recipe(Formulation(problem), minutes, optimizer)
+    optimizer, formulation = _optimizer(flags), Formulation(problem)
+    base = default_recipe(formulation, minutes, optimizer)
     if start is not None:  # its network is what training begins with
         model = rebuild(_described(start)["model"], known_classes())
         base = dataclasses.replace(base, model=model)
+    model = _model(base, flags) or base.model
+    base = default_recipe(formulation, minutes, optimizer, model)
     recipe = _changed(base, flags)
     if not isinstance(recipe.policy, AbstractTimed):
         return recipe

@@ -1,16 +1,21 @@
 """Everything that decides how a problem is trained."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
+import jax
+import jax.numpy as jnp
 
 from ..adapt import AbstractPolicy, Unbiased, presets
 from ..core import check_count
-from ..models import MLP, AbstractArchitecture
-from ..optim import AbstractOptimizer, LevenbergMarquardt
+from ..models import MLP, AbstractArchitecture, Embedding
+from ..optim import AbstractOptimizer, Adam, LevenbergMarquardt
 from ..problems import EQUATIONS, Formulation
 from .balance import AbstractBalance, FixedBalance, GradientNorms
+
+MOST_FOR_A_MATRIX = 5000  # parameters; see benchmarks/scaling.py
 
 
 class Recipe(eqx.Module):
@@ -69,6 +74,7 @@ def default_recipe(
     formulation: Formulation,
     minutes: float | int | None = None,
     optimizer: AbstractOptimizer | None = None,
+    model: AbstractArchitecture | Callable[..., Any] | None = None,
 ) -> Recipe:
     """A recipe chosen by the order, dimension and number of fields, and by the time.
 
@@ -77,8 +83,14 @@ def default_recipe(
     much as there are residuals, so several equations share their number: each point
     gives one of each. An `optimizer` that sees a loss and no residuals makes small
     steps, and many of them: it gets the settings of Toscano et al. (2025), points drawn
-    by the quadratic potential and terms balanced by their gradients.
+    by the quadratic potential and terms balanced by their gradients. So does a `model`
+    of more than 5,000 parameters, with Adam: a matrix of their square takes too long.
     """
+    if model is not None:
+        if optimizer is None and num_params_of(formulation, model) > MOST_FOR_A_MATRIX:
+            optimizer = Adam()
+        recipe = default_recipe(formulation, minutes, optimizer)
+        return dataclasses.replace(recipe, model=model)
     if optimizer is not None and not optimizer.needs_residuals:
         return Recipe(
             model=MLP(width=30, depth=3),
@@ -112,3 +124,31 @@ def default_recipe(
         redraw_every=15,
         max_steps=100_000 if minutes is not None else 300,
     )
+
+
+def num_params_of(
+    formulation: Formulation, model: AbstractArchitecture | Callable[..., Any]
+) -> int:
+    """How many numbers of a network for this problem would be trained."""
+
+    def trained():
+        network = model
+        if isinstance(model, AbstractArchitecture):
+            network = model.build(
+                embedding_of(formulation).num_outputs,
+                len(formulation.problem.fields),
+                key=jax.random.key(0),
+                dtype=jnp.float32,
+            )
+        return eqx.filter(network, eqx.is_inexact_array)
+
+    return sum(leaf.size for leaf in jax.tree.leaves(jax.eval_shape(trained)))
+
+
+def embedding_of(formulation: Formulation) -> Embedding:
+    """What the network sees of each coordinate."""
+    domain = formulation.domain
+    lower, upper = zip(*map(domain.bounds, domain.coordinates), strict=True)
+    modes = tuple(formulation.periods.get(name, 0) for name in domain.coordinates)
+    waves = tuple(formulation.waves.get(name, 0) for name in domain.coordinates)
+    return Embedding(lower, upper, modes, waves)

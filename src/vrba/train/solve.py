@@ -237,10 +237,11 @@ def _made(problem, recipe, seed, minutes, start) -> Trainer:
     with precision(like.dtype if like else "float64"):
         formulation = Formulation(problem)
         if recipe is None:
-            recipe = default_recipe(formulation, minutes)
-            if start is not None:  # its network is what training begins with
-                same = {"model": like.model, "dtype": like.dtype}
-                recipe = dataclasses.replace(recipe, **same)
+            if start is None:
+                recipe = default_recipe(formulation, minutes)
+            else:  # its network is what training begins with
+                recipe = default_recipe(formulation, minutes, model=like.model)
+                recipe = dataclasses.replace(recipe, dtype=like.dtype)
         return Trainer(formulation, recipe, seed)
 
 

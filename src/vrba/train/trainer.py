@@ -22,7 +22,7 @@ from ..problems import (
 )
 from .balance import BalanceState
 from .pools import Rows, batch_size, make_pools
-from .recipe import Recipe
+from .recipe import Recipe, embedding_of
 from .state import Check, TrainState, replaced
 
 
@@ -57,17 +57,11 @@ class Trainer(eqx.Module):
 
     def __init__(self, formulation: Formulation, recipe: Recipe, seed: int):
         dtype = float_dtype(recipe.dtype)
-        domain = formulation.domain
-        names = domain.coordinates
-        ends = [domain.bounds(name) for name in names]
-        modes = tuple(formulation.periods.get(name, 0) for name in names)
-        waves = tuple(formulation.waves.get(name, 0) for name in names)
-        lower, upper = zip(*ends, strict=True)
         self.formulation, self.recipe = formulation, recipe
         if not 0 <= seed < 2**31:
             raise ValueError(f"`seed` must be between 0 and 2**31 - 1, got {seed}.")
         self.root = np.asarray(seed, np.int32)
-        self.embedding = Embedding(lower, upper, modes, waves)
+        self.embedding = embedding_of(formulation)
         residuals = formulation.terms()
         network = self._network()
         self.skeleton = eqx.filter(network, eqx.is_inexact_array, inverse=True)

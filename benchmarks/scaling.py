@@ -1,0 +1,197 @@
+"""Time and memory of a step against the number of points and of parameters.
+
+Every case is a process of its own, `python -m benchmarks.scaling OPTIMIZER POINTS
+WIDTH`, so that its largest resident memory is its own. Burgers, four hidden layers,
+float64; the pool has as many points as are drawn. `program` is what XLA says the
+compiled loss and gradient need beside arguments and results.
+"""
+
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from matplotlib.figure import Figure
+
+from vrba import optim
+from vrba.models import MLP
+from vrba.problems import Burgers, Formulation
+from vrba.train import Recipe, Silent, Trainer, solve
+
+PICTURE = Path(__file__).parents[1] / "docs" / "scaling.png"
+CHOLESKY, MATRIX_FREE, ADAM = "lm, Cholesky", "lm, matrix-free", "adam"
+OPTIMIZERS = {
+    CHOLESKY: optim.LevenbergMarquardt(),
+    MATRIX_FREE: optim.LevenbergMarquardt(
+        solver=optim.ConjugateGradients(max_iterations=20)
+    ),
+    ADAM: optim.Adam(),
+}
+NARROW, FEW = 18, 2048  # about 1,100 parameters; points where parameters are counted
+POINTS = {
+    ADAM: (1_000, 10_000, 100_000, 1_000_000),
+    MATRIX_FREE: (1_000, 10_000, 100_000),
+    CHOLESKY: (1_000, 10_000, 100_000),
+}
+WIDTHS = {ADAM: (18, 57, 182), MATRIX_FREE: (18, 57, 182), CHOLESKY: (18, 28, 40)}
+EXPECTED = {  # exponents of the time of a step, where its largest part rules
+    (ADAM, "points"): 1,
+    (MATRIX_FREE, "points"): 1,
+    (CHOLESKY, "points"): 1,
+    (ADAM, "params"): 1,
+    (MATRIX_FREE, "params"): 1,
+    (CHOLESKY, "params"): 2,
+}
+RACE_WIDTHS, RACE_SECONDS = (28, 40, 57), 60
+FIRST = optim.Stage(optim.Adam(), optim.AfterSteps(500))
+RACERS = {
+    CHOLESKY: OPTIMIZERS[CHOLESKY],
+    MATRIX_FREE: OPTIMIZERS[MATRIX_FREE],
+    "adam": optim.Adam(),
+    "adam, lm matrix-free": optim.Sequence(FIRST, OPTIMIZERS[MATRIX_FREE]),
+    "adam, ssbroyden": optim.Sequence(FIRST, optim.QuasiNewton()),
+}
+
+
+def measure(optimizer: str, num_points: int, width: int) -> dict[str, float]:
+    """Seconds of a step and of a redraw, and memory, in this process."""
+    recipe = Recipe(
+        model=MLP(width=width),
+        optimizer=OPTIMIZERS[optimizer],
+        num_points=num_points,
+        pool_size=num_points,
+        num_held_out=16,
+    )
+    trainer = Trainer(Formulation(Burgers()), recipe, 0)
+    state = trainer.redraw(trainer.init())
+    state, _ = trainer.advance(state, 1)
+    step = timed(lambda: trainer.advance(state, 1)[0].num_steps)
+    redraw = timed(lambda: trainer.redraw(state).num_redraws)
+    objective = trainer.objective(state)
+    program = jax.jit(lambda params: objective.value_and_gradient(params))
+    memory: Any = program.lower(state.params).compile().memory_analysis()
+    return {
+        "params": trainer.num_params,
+        "points": num_points,
+        "seconds": step,
+        "redraw": redraw,
+        "program": memory.temp_size_in_bytes,
+        "resident": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+    }
+
+
+def timed(run: Any) -> float:
+    """The median of three, or one if it is slow."""
+    jax.block_until_ready(run())
+    seconds = []
+    while len(seconds) < 3 and sum(seconds) < 20:
+        start = time.perf_counter()
+        jax.block_until_ready(run())
+        seconds.append(time.perf_counter() - start)
+    return statistics.median(seconds)
+
+
+def in_a_process(optimizer: str, num_points: int, width: int) -> dict[str, float]:
+    """The same in a process that is then gone."""
+    words = [sys.executable, "-m", "benchmarks.scaling", optimizer]
+    words += [str(num_points), str(width)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def exponent(found: list[dict[str, float]], along: str, of: str) -> float:
+    """The slope between the last two cases, in logarithms."""
+    last, before = found[-1], found[-2]
+    rise = np.log(last[of] / before[of])
+    return float(rise / np.log(last[along] / before[along]))
+
+
+def show(found: dict[str, list[dict[str, float]]], along: str) -> None:
+    """A table, and how time and memory grow."""
+    print(f"optimizer         {along:>9s}  step (s)  redraw (s)  program MB  all MB")
+    for name, cases in found.items():
+        for case in cases:
+            print(
+                f"{name:18s}{case[along]:9,.0f}{case['seconds']:10.4f}"
+                f"{case['redraw']:12.4f}{case['program'] / 1e6:12.1f}"
+                f"{case['resident'] / 1e6:8.0f}"
+            )
+        grows = exponent(cases, along, "seconds")
+        print(
+            f"  {name}: time as {along}^{grows:.2f}, about "
+            f"{EXPECTED[name, along]} is expected; memory as "
+            f"{along}^{exponent(cases, along, 'resident'):.2f}",
+            flush=True,
+        )
+
+
+def draw(both: dict[str, dict[str, list[dict[str, float]]]]) -> None:
+    """Time and memory against points and parameters."""
+    figure = Figure(figsize=(8.4, 6.4), layout="constrained")
+    panels = figure.subplots(2, 2, sharex="col", sharey="row")
+    styles = {CHOLESKY: "o-", MATRIX_FREE: "s--", ADAM: "^:"}
+    for column, (along, found) in enumerate(both.items()):
+        for row, (of, unit) in enumerate((("seconds", 1.0), ("resident", 1e6))):
+            panel = panels[row, column]
+            for name, cases in found.items():
+                x, y = ([case[key] for case in cases] for key in (along, of))
+                panel.loglog(x, np.array(y) / unit, styles[name], label=name)
+            panel.grid(alpha=0.3)
+        panels[1, column].set_xlabel({"params": "parameters"}.get(along, along))
+    panels[0, 0].set(ylabel="seconds a step")
+    panels[1, 0].set(ylabel="largest resident memory (MB)")
+    panels[0, 0].legend()
+    figure.savefig(PICTURE, dpi=110)
+
+
+def race() -> None:
+    """The held-out residual after the same time, for networks of growing size."""
+    print(f"held-out residual after {RACE_SECONDS} s, Burgers, {FEW:,} points")
+    for width in RACE_WIDTHS:
+        for name, optimizer in RACERS.items():
+            recipe = Recipe(
+                model=MLP(width=width),
+                optimizer=optimizer,
+                num_points=FEW,
+                pool_size=8 * FEW,
+                redraw_every=15 if name in (CHOLESKY, MATRIX_FREE) else 100,
+                check_every=1 if name == CHOLESKY else 20,
+                num_held_out=4096,
+                max_steps=1_000_000,
+            )
+            minutes = RACE_SECONDS / 60
+            solution = solve(Burgers(), recipe, 0, minutes, callback=Silent())
+            found = solution.result
+            print(
+                f"  {solution.trainer.num_params:7,d} parameters, {name:18s}"
+                f"{found['residual_l2']:10.2e} after {found['step']} steps",
+                flush=True,
+            )
+
+
+def main() -> None:
+    """All of it; about twenty minutes, half of it the race."""
+    points = {
+        name: [in_a_process(name, count, NARROW) for count in counts]
+        for name, counts in POINTS.items()
+    }
+    show(points, "points")
+    params = {
+        name: [in_a_process(name, FEW, width) for width in widths]
+        for name, widths in WIDTHS.items()
+    }
+    show(params, "params")
+    draw({"points": points, "params": params})
+    race()
+
+
+if __name__ == "__main__":
+    jax.config.update("jax_enable_x64", True)
+    name, num_points, width = sys.argv[1:]
+    print(json.dumps(measure(name, int(num_points), int(width))))

@@ -1,0 +1,80 @@
+"""Steps stay on the device, and large networks get an optimizer that fits them."""
+
+import equinox as eqx
+import jax
+import numpy as np
+import pytest
+from train_cases import Decay, Edge, tiny_recipe
+
+import vrba
+from vrba import optim
+from vrba.cli.recipe import RecipeFlags, new_recipe
+from vrba.problems import Formulation
+from vrba.train import Trainer, default_recipe
+
+pytestmark = pytest.mark.xdist_group("train")
+
+MATRIX_FREE = optim.LevenbergMarquardt(solver=optim.ConjugateGradients())
+POLICY = tiny_recipe().policy
+
+
+def redraw_and_advance(trainer, state):
+    state, _ = trainer.advance(trainer.redraw(state), 2)
+    return state
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "policy"),
+    [
+        (optim.Adam(), POLICY),
+        (MATRIX_FREE, vrba.Causal(POLICY)),
+        (optim.Adam(), vrba.Windows(vrba.Capped(POLICY))),
+    ],
+    ids=["adam", "causal", "windows"],
+)
+def test_no_array_of_a_run_is_read_by_the_host(optimizer, policy):
+    """With every array abstract, pools too, reading one would raise an error."""
+    recipe = tiny_recipe(optimizer=optimizer, policy=policy)
+    trainer = Trainer(Formulation(Edge()), recipe, 0)
+    state = trainer.init()
+    after = eqx.filter_eval_shape(redraw_and_advance, trainer, state)
+    shapes = lambda tree: [np.shape(leaf) for leaf in jax.tree.leaves(tree)]
+    assert shapes(after) == shapes(state)
+
+
+def test_the_host_solver_does_read_arrays():
+    recipe = tiny_recipe(optimizer=optim.LevenbergMarquardt(optim.SmallestDamping()))
+    trainer = Trainer(Formulation(Decay()), recipe, 0)
+    state = trainer.init()
+    with pytest.raises(ValueError, match="HostCholesky"):
+        eqx.filter_eval_shape(redraw_and_advance, trainer, state)
+
+
+def num_params(width):
+    recipe = tiny_recipe(model=vrba.MLP(width=width))
+    return Trainer(Formulation(Decay()), recipe, 0).num_params
+
+
+def test_large_networks_get_an_optimizer_without_a_matrix():
+    """Two widths on either side of 5,000 parameters."""
+    formulation = Formulation(Decay())
+    small, large = vrba.MLP(width=39), vrba.MLP(width=40)
+    assert num_params(39) <= 5000 < num_params(40)
+    recipe = default_recipe(formulation, model=small)
+    assert recipe.model == small
+    assert isinstance(recipe.optimizer, optim.LevenbergMarquardt)
+    recipe = default_recipe(formulation, model=large)
+    assert recipe.model == large
+    assert isinstance(recipe.optimizer, optim.Adam)
+    asked = default_recipe(formulation, None, optim.LevenbergMarquardt(), large)
+    assert isinstance(asked.optimizer, optim.LevenbergMarquardt)
+
+
+def test_a_large_width_on_the_command_line_does_so_too():
+    for width, kind in ((20, optim.LevenbergMarquardt), (64, optim.Adam)):
+        recipe = new_recipe(RecipeFlags(width=width), Decay(), None, None)
+        assert recipe.model.width == width
+        assert isinstance(recipe.optimizer, kind)
+    flags = RecipeFlags(width=64, optimizer="lm")
+    recipe = new_recipe(flags, Decay(), None, None)
+    assert isinstance(recipe.optimizer, optim.LevenbergMarquardt)
