@@ -11,11 +11,14 @@ from numpy.polynomial import Polynomial
 from numpy.polynomial.chebyshev import cheb2poly
 
 from vrba.fields import Field, closure, coordinate_jets, propagate
+from vrba.models import MLP
 from vrba.problems import (
     Ansatz,
+    Burgers,
     Cavity,
     ClassicalCavity,
     Constraint,
+    Formulation,
     LShape,
     PlateWithHole,
     Reference,
@@ -26,6 +29,9 @@ from vrba.problems._spectral import relative_difference
 from vrba.problems._stream import Clamped, solve_flow
 from vrba.problems.l_shape import Membrane, corner_part, inner_part
 from vrba.problems.plate_with_hole import kirsch, stretches
+from vrba.train.recipe import Recipe, default_recipe
+from vrba.train.solution import relative_error
+from vrba.train.trainer import Trainer
 
 AXIS = np.linspace(0, 1, 41)
 
@@ -98,6 +104,26 @@ def test_reference_may_leave_out_a_field_but_not_name_another():
     for wrong in ({"w": values}, {}, values):
         with pytest.raises(ValueError, match="to be compared"):
             Reference(axes, wrong).check(problem.domain, problem.fields)
+
+
+def test_error_is_over_the_fields_of_the_reference():
+    recipe = Recipe(MLP(width=3, depth=1), num_points=8, pool_size=8, num_held_out=8)
+    trainer = Trainer(Formulation(Cavity()), recipe, 0)
+    params, axes = trainer.build(), {"x": AXIS[::10], "y": AXIS[::8]}
+    points = jnp.asarray(Reference(axes, None).points())
+    found = {
+        n: np.reshape(v, (5, 6)) for n, v in trainer.fields(params, points).items()
+    }
+    names = trainer.formulation.problem.fields
+    check = lambda values: Reference(axes, values).check(Cavity.domain, names)
+    assert relative_error(trainer, params, check({"v": 2 * found["v"]})) == 0.5
+    both = check({"v": found["v"], "u": found["u"]})
+    assert relative_error(trainer, params, both) == 0
+
+
+def test_several_equations_share_the_residuals_of_a_step():
+    points = lambda problem: default_recipe(Formulation(problem), 3).num_points
+    assert 8000 < 3 * points(Cavity()) <= points(Burgers()) == 8192
 
 
 def test_reference_counts_inside_the_domain_only():
@@ -327,15 +353,13 @@ def test_kirsch_is_in_equilibrium_and_leaves_the_hole_free():
     ]
     found = residuals(problem, fns, inside(problem, 50))
     np.testing.assert_allclose(found, 0, atol=1e-13)
-    for term in problem.conditions():
-        if isinstance(term, Constraint):
-            points, normals = term.sample(problem.domain, 20, seed=0)
-            left = jax.vmap(
-                lambda found, point, normal, term=term: term.value(
-                    *fields(found), *point, normal
-                )
-            )(jets(fns, points, 1), jnp.asarray(points), jnp.asarray(normals))
-            np.testing.assert_allclose(left, 0, atol=1e-13)
+    terms = [c for c in problem.conditions() if isinstance(c, Constraint)]
+    rows = [term.sample(problem.domain, 20, seed=0) for term in terms]
+    found = jets(fns, np.concatenate([points for points, _ in rows]), 1)
+    for k, (term, (points, normals)) in enumerate(zip(terms, rows, strict=True)):
+        own = jax.tree.map(lambda leaf, k=k: leaf[20 * k : 20 * (k + 1)], found)
+        left = term.value(*fields(own), *points.T, normals.T)
+        np.testing.assert_allclose(left, 0, atol=1e-13)
 
 
 def test_kirsch_concentrates_the_stress_threefold_and_fades_to_tension():

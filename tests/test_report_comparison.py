@@ -187,6 +187,8 @@ def test_figure_has_a_line_and_a_band_for_each_arm():
     texts = [text.get_text() for text in steps.get_legend().get_texts()]
     assert texts == ["uniform", "rad"]
     assert "2 seeds" in figure.get_suptitle()
+    empty = plot_comparison({"uniform": []}, "error", "error")
+    assert "nothing was logged" in empty.get_suptitle()
 
 
 # While runs go on.

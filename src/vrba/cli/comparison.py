@@ -118,7 +118,8 @@ class ComparisonFolder:
             records[arm] += [rooted] if rooted else []
         logged = [entry for runs in records.values() for run in runs for entry in run]
         measure = "error" if any("error" in entry for entry in logged) else "residual"
-        figure = plot_comparison(records, measure, _MEASURES[measure])
+        label = _MEASURES[measure].split(" (")[0]
+        figure = plot_comparison(records, measure, label)
         return write_figure(figure, self.path / "figures" / "comparison.png")
 
 

@@ -15,6 +15,7 @@ from ..fields import Index, closure, propagate
 Matrix = Float[np.ndarray, "_ _"]
 Axis = Float[np.ndarray, " _"]
 
+_BLOCK = 1024
 _MOST_STEPS = 30
 _LAST_STEP = 1e-6  # relative; Newton's next ones meet the rounding
 
@@ -87,15 +88,23 @@ def solve_flow(known: Callable[..., Any], reynolds: float, size: int) -> Stream:
 def _derivatives(
     fn: Callable[..., Any], x: Axis, y: Axis, orders: list[Index]
 ) -> dict[Index, Matrix]:
-    """Derivatives of a function of one point on a grid, all its points at once."""
+    """Derivatives of a function of one point on a grid, in blocks of points: with one
+    shape, every operation is compiled once."""
     wanted = closure(orders)
     grid = np.meshgrid(x, y, indexing="ij")
+    rows = np.stack([np.ravel(g) for g in grid])
+    num_points = rows.shape[1]
+    rows = np.pad(rows, ((0, 0), (0, -num_points % _BLOCK)), mode="edge")
+    blocks = []
     with precision("float64"):
-        one = jnp.ones(grid[0].shape)
-        jets = [{(0, 0): jnp.asarray(grid[0]), (1, 0): one}]
-        jets += [{(0, 0): jnp.asarray(grid[1]), (0, 1): one}]
-        found = propagate(fn, jets, wanted)
-        return {i: np.asarray(found.get(i, 0 * one)) for i in wanted}
+        one = jnp.ones(_BLOCK)
+        for block in np.split(rows, rows.shape[1] // _BLOCK, axis=1):
+            places = jnp.asarray(block)
+            jets = [{(0, 0): places[0], (1, 0): one}, {(0, 0): places[1], (0, 1): one}]
+            found = propagate(fn, jets, wanted)
+            blocks.append({i: np.asarray(found.get(i, 0 * one)) for i in wanted})
+    joined = {i: np.concatenate([b[i] for b in blocks])[:num_points] for i in wanted}
+    return {i: values.reshape(grid[0].shape) for i, values in joined.items()}
 
 
 def _newton(

@@ -46,12 +46,9 @@ def plot_comparison(
         panel.grid(which="major", color="0.9")
     num_seeds = max(map(len, arms.values()), default=0)
     panels[0].set_ylabel(label)
-    figure.suptitle(
-        f"median of {num_seeds} seeds, lowest to highest shaded"
-        if num_seeds > 1
-        else "one seed",
-        fontsize="medium",
-    )
+    titles = {0: "nothing was logged: the runs ended too soon", 1: "one seed"}
+    usual = f"median of {num_seeds} seeds, lowest to highest shaded"
+    figure.suptitle(titles.get(num_seeds, usual), fontsize="medium")
     handles, labels = panels[0].get_legend_handles_labels()
     if handles:
         panels[1].legend(handles, labels)
