@@ -147,7 +147,7 @@ def test_comparison_has_every_run(done, folder):
     assert found["failures"] == {} and found["baseline"] == "uniform"
     written = json.loads(Path("both/comparison.json").read_text())
     assert written == {key: found[key] for key in written}
-    assert written["program"]["jax"] == jax.__version__
+    assert [one["jax"] for one in written["programs"]] == [jax.__version__]
     assert len(err.splitlines()) == 1 + 4  # the plan, and each run
 
 
@@ -318,8 +318,9 @@ def test_settings_reach_every_run(folder):
     words = settings.words("vrba:cosh", 8, Path("x"))
     text = "solve a.py --set k=1 --policy vrba --potential cosh --optimizer lbfgs "
     assert " ".join(words) == text + "--points 9 --minutes 0.5 --seed 8 --out x"
-    again = "solve a.py --set k=1 --optimizer lbfgs --resume x"
-    assert " ".join(settings.words_to_resume(Path("x"))) == again
+    again = "solve a.py --set k=1 --policy vrba --potential cosh --optimizer lbfgs "
+    words = settings.words_to_resume("vrba:cosh", Path("x"))
+    assert " ".join(words) == again + "--resume x"
     assert settings.runs() == [
         ("uniform", 7),
         ("vrba:cosh", 7),

@@ -326,9 +326,12 @@ def test_a_cloud_is_trained_on_one_part_and_judged_by_another():
         assert pool | held == {tuple(row) for row in known} and not pool & held
         assert len(held) == len(known) // 5
     state = trainer.init()
-    assert state.ids["equations"].size == 40 and state.ids[name].size == 8
-    few = make(
-        [vrba.Dirichlet(0.0, BARE, where=lambda x, y: x == EDGE[0, 0])], BARE, ("u",)
-    )
-    with pytest.raises(ValueError, match="has 1 points; at least 2 are"):
-        Trainer(Formulation(few), tiny_recipe(), 0)
+    assert state.ids["equations"].size == 40 and state.ids[name].size == 32
+
+
+def test_the_only_point_is_trained_on_and_checked():
+    where = lambda x, y: x == EDGE[0, 0]
+    few = make([vrba.Dirichlet(0.0, BARE, where=where)], BARE, ("u",))
+    trainer = Trainer(Formulation(few), tiny_recipe(), 0)
+    for rows in (trainer.pools, trainer.held_out):
+        assert rows["dirichlet pointcloud"][0].shape == (1, 2)

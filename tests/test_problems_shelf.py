@@ -23,14 +23,20 @@ from vrba.problems import (
     AllenCahn,
     Ansatz,
     Burgers,
+    Cavity,
+    ClassicalCavity,
     Formulation,
     Heat,
     Helmholtz,
+    InverseBurgers,
+    InverseHeat,
     KdV,
     KleinGordon,
     KuramotoSivashinsky,
+    LShape,
     PeakPoisson,
     Periodic,
+    PlateWithHole,
     Poisson,
     Poisson5D,
     Schroedinger,
@@ -68,7 +74,9 @@ EXACT = {
     KleinGordon: (lambda t, x: x * cos(5 * pi * t) + (x * t) ** 3, 250),
     Schroedinger: (soliton, 10),
 }
-ELSEWHERE = {Burgers, AllenCahn, KdV}  # in test_problems_references
+FLOWS = {Cavity, ClassicalCavity, LShape, PlateWithHole}  # in test_problems_flows
+INVERSE = {InverseBurgers, InverseHeat}  # in test_problems_unknowns
+ELSEWHERE = {Burgers, AllenCahn, KdV} | FLOWS | INVERSE
 FOUND = concrete("vrba.problems", AbstractProblem)
 WITH_EXACT = pytest.mark.parametrize("kind", EXACT)
 
@@ -136,7 +144,7 @@ def test_solution_satisfies_equations_and_conditions_of_the_loss(kind):
                 for name, fn in fields.items()
             }
             lookups = {name: jet.__getitem__ for name, jet in jets.items()}
-            return jnp.stack([*term.evaluate(lookups, point, number).values()])
+            return jnp.stack([*term.evaluate(lookups, point, number, {}).values()])
 
         points, numbers = map(jnp.asarray, term.sample(200, seed=0))
         assert points.shape == (200, len(names))
@@ -298,5 +306,7 @@ def test_settings_reach_the_equation(problem, fn):
     term = Formulation(problem).terms()[EQUATIONS]
     for point in np.asarray(term.sample(5, seed=0)[0]):
         jet = {index: derivative(fn, index)(*point) for index in term.indices}
-        found = term.evaluate({"u": jet.__getitem__}, jnp.asarray(point), jnp.zeros(()))
+        found = term.evaluate(
+            {"u": jet.__getitem__}, jnp.asarray(point), jnp.zeros(0), {}
+        )
         assert max(abs(v) for v in found.values()) < 1e-11

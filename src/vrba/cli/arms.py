@@ -48,9 +48,11 @@ class Settings:
         flags = own | self.flags | {"seed": seed, "out": run}
         return ("solve", *self._problem(), *_as_words(flags))
 
-    def words_to_resume(self, run: Path) -> tuple[str, ...]:
-        """The command that goes on with it; nearly all else is in its folder."""
-        flags = {"optimizer": self.flags.get("optimizer"), "resume": run}
+    def words_to_resume(self, arm: str, run: Path) -> tuple[str, ...]:
+        """The command that goes on with it: what a folder may not tell is repeated."""
+        policy, _, potential = arm.partition(":")
+        flags = {"policy": policy, "potential": potential or None}
+        flags |= {"optimizer": self.flags.get("optimizer"), "resume": run}
         return ("solve", *self._problem(), *_as_words(flags))
 
     def _problem(self) -> list[str]:

@@ -131,9 +131,11 @@ def _check(flags: Compare) -> None:
                 f"`{name} {value}` would be the same in every arm: write it into "
                 "`--policies`, as in uniform,vrba:exponential."
             )
-    for name, count in {"--seeds": flags.seeds, "--jobs": flags.jobs}.items():
-        if count is not None and count < 1:
-            raise UsageError(f"`{name}` must be at least 1, got {count}.")
+    least = {"seeds": 1, "jobs": 1, "seed": 0}
+    for name, bound in least.items():
+        count = getattr(flags, name)
+        if count is not None and count < bound:
+            raise UsageError(f"`--{name}` must be at least {bound}, got {count}.")
     if flags.minutes is not None and not flags.minutes > 0:
         raise UsageError(f"`--minutes` must be positive, got {flags.minutes:g}.")
     if flags.resume is None and flags.target is None:

@@ -15,8 +15,7 @@ from ..report import (
     spread,
     write_figure,
 )
-from ..train import RunFolder
-from ..train.about import program
+from ..train import RunFolder, floor_of
 from ._base import UsageError
 from .arms import Settings
 from .outcome import as_json, ending
@@ -102,12 +101,22 @@ class ComparisonFolder:
     ) -> dict[str, Any]:
         """All that is known so far, to the files; returns it."""
         content = {"format": FORMAT, "settings": dataclasses.asdict(settings)}
-        content |= {"problem": dict(problem), "program": program()}
+        content |= {"problem": dict(problem), "programs": self.programs(settings)}
         content |= summarise(settings, self.results(settings))
         content["failures"] = dict(failures)
         write_atomically(self.file, (as_json(content, indent=2) + "\n").encode())
         write_atomically(self.path / "table.md", text_of(content).encode())
         return content
+
+    def programs(self, settings: Settings) -> list[dict[str, Any]]:
+        """What made the runs: more than one if another version resumed it."""
+        found = []
+        for run in settings.runs():
+            folder = RunFolder(self.run(*run))
+            if folder.recipe_file.exists():
+                one = folder.about()["program"]
+                found += [] if one in found else [one]
+        return found
 
     def draw(self, settings: Settings) -> Path:
         """The figure of what was logged."""
@@ -126,8 +135,7 @@ class ComparisonFolder:
 def summarise(settings: Settings, results: list[dict[str, Any]]) -> dict[str, Any]:
     """Every arm over its seeds, every arm against the baseline, and all runs."""
     measure = "error" if any(result["error"] for result in results) else "residual"
-    # Below three times its own error a reference cannot tell errors apart.
-    floor = 3 * results[0]["error"]["of_reference"] if measure == "error" else 0.0
+    floor = floor_of(results[0]["error"]) if measure == "error" else 0.0
     runs: dict[str, list[dict[str, Any]]] = {arm: [] for arm in settings.arms}
     for result in results:
         both = {key: result[measure][key] for key in ("selected", "last")}
@@ -176,5 +184,10 @@ def text_of(content: Mapping[str, Any]) -> str:
     if content["measure"] == _MEASURES["residual"]:
         measure += ", for there is no reference; the points are the same for all arms"
     told = [*content["sentences"], *content["warnings"]]
+    if len(content["programs"]) > 1:
+        told.append(
+            f"{len(content['programs'])} versions of the program or its libraries have "
+            "made these runs: arms may differ in more than their policy."
+        )
     lines = "".join(f"- {line}\n" for line in told)
     return f"{content['table']}\n{lines}\n{measure}.{_RULES}"

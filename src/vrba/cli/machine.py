@@ -4,6 +4,7 @@ import dataclasses
 import os
 from pathlib import Path
 
+from ..optim import Adam, FromOptax
 from ..problems import AbstractProblem, Formulation
 from ..train import Recipe, Trainer
 
@@ -53,7 +54,9 @@ def bytes_of_run(problem: AbstractProblem, recipe: Recipe) -> float:
     small = dataclasses.replace(recipe, **few)
     num_params = Trainer(Formulation(problem), small, 0).num_params
     num_rows = recipe.pool_size + recipe.num_held_out
-    return _PROGRAM_BYTES + 8.0 * (_MATRICES * num_params**2 + _ROWS * num_rows)
+    has_matrices = not isinstance(recipe.optimizer, Adam | FromOptax)
+    size = num_params**2 if has_matrices else num_params
+    return _PROGRAM_BYTES + 8.0 * (_MATRICES * size + _ROWS * num_rows)
 
 
 def free_bytes() -> float:

@@ -32,6 +32,11 @@ def ending(text: str) -> str:
     return _ENDINGS.get(text, "ended")
 
 
+def is_bad(status: str) -> bool:
+    """Whether a run that ended so has failed."""
+    return status == "nonfinite_objective"
+
+
 def summary(solution: Solution, run: Path) -> dict[str, Any]:
     """The result as plain values."""
     result = solution.result
@@ -101,7 +106,7 @@ def as_json(values: dict[str, Any], indent: int | None = None) -> str:
 def _finite(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _finite(part) for key, part in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_finite(part) for part in value]
     is_bad = isinstance(value, float) and not math.isfinite(value)
     return None if is_bad else value

@@ -6,10 +6,10 @@ from typing import Any
 from ..core import read_last_line, span
 from ..report import Board
 from ..train import RunFolder
-from ._base import DONE
 from .arms import Settings
 from .children import Task
 from .comparison import ComparisonFolder
+from .outcome import is_bad
 
 
 class Watcher:
@@ -27,12 +27,15 @@ class Watcher:
         found = []
         for name, (arm, seed) in self.runs.items():
             run = self.folder.run(arm, seed)
-            if self.folder.result(arm, seed) is not None:
+            result = self.folder.result(arm, seed)
+            if result is not None:
                 self.num_ended += 1
+                if is_bad(result["status"]):
+                    self.failures[name] = f"ended with {result['status']}"
                 continue
             words = self.settings.words(arm, seed, run)
             if self.folder.is_begun(arm, seed):
-                words = self.settings.words_to_resume(run)
+                words = self.settings.words_to_resume(arm, run)
             found.append(Task(name, words, run / "log.txt"))
         return found
 
@@ -58,7 +61,7 @@ class Watcher:
             self.failures[task.name] = task.complaint(code)
             self.board.tell(f"{task.name}: failed: {self.failures[task.name]}")
         else:
-            if code != DONE:
+            if is_bad(result["status"]):
                 self.failures[task.name] = f"ended with {result['status']}"
             self.board.tell(f"{task.name}: {_in_words(result)}")
 

@@ -55,6 +55,12 @@ class AbstractDomain(eqx.Module):
     def faces(self) -> list[AbstractFace]:
         """The pieces of the boundary."""
 
+    @property
+    def extent(self) -> float:
+        """How far it reaches, in the coordinate where it reaches least."""
+        ends = [self.bounds(name) for name in self.coordinates]
+        return min(upper - lower for lower, upper in ends)
+
     def contains(
         self, points: Float[np.ndarray, "points dim"]
     ) -> Bool[np.ndarray, " points"]:

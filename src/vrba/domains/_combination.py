@@ -94,7 +94,7 @@ class CombinedFace(AbstractFace):
 
     def _turned(self, points: Points, normals: Points) -> Points:
         """Normals turned outwards; NaN where both sides are in, or both out."""
-        step = PROBE * self.face.size * normals
+        step = PROBE * min(self.face.size, self.domain.extent) * normals
         is_in_behind = self.domain.contains(points - step)
         is_in_before = self.domain.contains(points + step)
         sign = np.where(is_in_before, -1.0, 1.0)

@@ -61,7 +61,7 @@ class Mesh(AbstractDomain):
 
     @staticmethod
     def read(path: str | os.PathLike[str], coordinates: Sequence[str]) -> "Mesh":
-        """Reads any format that `meshio` knows, such as `.msh`, `.vtu` or `.stl`."""
+        """Reads any format that `meshio` knows, such as `.msh` or `.vtu`."""
         try:
             import meshio  # pyright: ignore[reportMissingImports]
         except ImportError as error:

@@ -6,29 +6,32 @@ from typing import Any
 import numpy as np
 
 from ..core import check_count
-from ..domains import AbstractDomain
 from .conditions import Data
 
 
-def check_sensors(num_places: int, num_times: int, noise: float) -> None:
-    """Counts are positive, noise is not negative."""
+def check_sensors(num_places: int, num_times: int, noise: float, seed: int) -> None:
+    """Counts are positive, noise and its seed not negative."""
     check_count(num_places=num_places, num_times=num_times)
     if not 0 <= noise < np.inf:
         raise ValueError(f"`noise` must be at least 0, got {noise}.")
+    if seed < 0:
+        raise ValueError(f"`noise_seed` must be at least 0, got {seed}.")
+
+
+def between(lower: float, upper: float, count: int) -> np.ndarray:
+    """Evenly spread numbers, without the ends."""
+    return np.linspace(lower, upper, count + 2)[1:-1]
 
 
 def read_sensors(
-    domain: AbstractDomain,
     truth_fn: Callable[[Any, Any], Any],
-    num_places: int,
-    num_times: int,
+    t: np.ndarray,
+    x: np.ndarray,
     noise: float,
     seed: int,
 ) -> Data:
-    """`truth_fn(t, x)`, an array of times by places, at places and times evenly spread
-    inside, plus Gaussian noise of `noise` times its root mean square."""
-    inside = lambda name, count: np.linspace(*domain.bounds(name), count + 2)[1:-1]
-    t, x = inside("t", num_times), inside("x", num_places)
+    """`truth_fn(t, x)`, an array of times by places, plus Gaussian noise of `noise`
+    times its root mean square."""
     true = truth_fn(t, x)
     scale = noise * np.sqrt(np.mean(true**2))
     values = true + scale * np.random.default_rng(seed).standard_normal(true.shape)

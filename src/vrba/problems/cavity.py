@@ -26,7 +26,7 @@ class Cavity(AbstractProblem):
     Good values: `reynolds = 100`. Above 400 layers at the walls become thin.
     """
 
-    reynolds: float | int = 100.0
+    reynolds: float = 100.0
     fields = ("u", "v", "p")
     domain = Box(x=(0, 1), y=(0, 1))
 

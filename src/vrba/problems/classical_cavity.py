@@ -53,7 +53,7 @@ class ClassicalCavity(AbstractProblem):
     Good values: `reynolds = 100`.
     """
 
-    reynolds: float | int = 100.0
+    reynolds: float = 100.0
     fields = ("u", "v", "p")
     domain = Box(x=(0, 1), y=(0, 1))
 

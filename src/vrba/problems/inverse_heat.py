@@ -1,11 +1,13 @@
 """Heat conduction with unknown coefficients, found from noisy sensors."""
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 
 from ..domains import Box
 from ._base import AbstractProblem
-from ._sensors import check_sensors, read_sensors
+from ._sensors import between, check_sensors, read_sensors
 from .conditions import Ansatz
 from .reference import Reference
 from .unknown import Unknown
@@ -39,7 +41,8 @@ class InverseHeat(AbstractProblem):
 
     def __check_init__(self):
         """Settings in range."""
-        check_sensors(self.num_places, self.num_times, self.noise)
+        counts = (self.num_places, self.num_times)
+        check_sensors(*counts, self.noise, self.noise_seed)
 
     def equations(self, u, t, x, diffusivity, loss):
         """The balance of heat."""
@@ -48,10 +51,10 @@ class InverseHeat(AbstractProblem):
     def conditions(self):
         """What is known, exactly; what was measured."""
         truth_fn = lambda t, x: _truth(t[:, None], x)
-        counts = (self.num_places, self.num_times)
+        t, x = between(0, 1, self.num_times), between(0, 1, self.num_places)
         return [
-            Ansatz(lambda t, x, N: _at_start(x, jnp) + t * x * (1 - x) * N),
-            read_sensors(self.domain, truth_fn, *counts, self.noise, self.noise_seed),
+            Ansatz(lambda t, x, N: _truth(0.0, x, jnp) + t * x * (1 - x) * N),
+            read_sensors(truth_fn, t, x, self.noise, self.noise_seed),
         ]
 
     def reference(self) -> Reference:
@@ -62,12 +65,8 @@ class InverseHeat(AbstractProblem):
         return Reference({"t": t, "x": x}, values, np.finfo(float).eps, true)
 
 
-def _at_start(x, numpy):
-    return numpy.sin(np.pi * x) + numpy.sin(3 * np.pi * x) / 2
-
-
-def _truth(t, x):
-    """The two modes, each at its own rate."""
+def _truth(t: Any, x: Any, xp: Any = np) -> Any:
+    """The two modes, each at its own rate, with `numpy` or `jax.numpy` as `xp`."""
     rate = lambda n: _DIFFUSIVITY * (n * np.pi) ** 2 + _LOSS
-    mode = lambda n: np.exp(-rate(n) * t) * np.sin(n * np.pi * x)
+    mode = lambda n: xp.exp(-rate(n) * t) * xp.sin(n * np.pi * x)
     return mode(1) + mode(3) / 2

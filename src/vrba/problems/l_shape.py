@@ -26,14 +26,15 @@ class LShape(AbstractProblem):
     in polar coordinates about it: its slope is infinite there. The form of the solution
     is this function times a factor that vanishes on the outer edges, times the network,
     so that all conditions hold exactly. Terms like `r^2 log r` come next; they are
-    known, `inner_part`, and are added.
+    known, `inner_part`, and are added. Where the network is not flat in the corner the
+    equation grows like `r^(-1/3)`: it is multiplied by `r^(1/3)` to be bounded.
     """
 
     domain = Box(x=(-1, 1), y=(-1, 1)) - Box(x=(0, 2), y=(-2, 0))
 
     def equations(self, u, x, y):
         """The balance of a membrane under constant load."""
-        return {"load": u.xx + u.yy + 1}
+        return {"load": (x**2 + y**2) ** (1 / 6) * (u.xx + u.yy + 1)}
 
     def conditions(self):
         """An ansatz that meets them all."""

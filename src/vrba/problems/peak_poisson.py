@@ -25,7 +25,7 @@ class PeakPoisson(AbstractProblem):
     hold exactly, by the form of the solution.
 
     Good values: `sharpness = 1000`, the usual test of adaptive sampling; one point in
-    800 lies within the width. With 10 there is no need to adapt.
+    1,300 lies within the width. With 10 there is no need to adapt.
     """
 
     sharpness: float = 1000.0

@@ -31,7 +31,7 @@ class PlateWithHole(AbstractProblem):
     Good values: `poisson = 0.3`, as of steel.
     """
 
-    poisson: float | int = 0.3
+    poisson: float = 0.3
     fields = ("u", "v")
     domain = Box(x=(0, _SIZE), y=(0, _SIZE)) - _HOLE
 

@@ -19,8 +19,8 @@ class Poisson(AbstractProblem):
     The source is chosen so that `u = sin(n pi x) sin(n pi y)`, `n` being the
     `frequency`. The boundary values hold exactly, by the form of the solution.
 
-    Good values: `frequency = 2`. The source grows like `frequency^2`, and a network
-    needs about as many parameters as there are bumps, `frequency^2` of them.
+    Good values: `frequency = 2`. There are `frequency^2` bumps, and the source
+    grows like that, too.
     """
 
     frequency: int = 2

@@ -26,7 +26,7 @@ class Schroedinger(AbstractProblem):
     hold exactly, by the form of the solution.
 
     Good values: `amplitude = 2`, `speed = 1`, up to `t = pi / 2`. Twice the amplitude
-    is half as wide and turns four times as fast.
+    is half as wide and, at rest, turns four times as fast.
     """
 
     amplitude: float = 2.0

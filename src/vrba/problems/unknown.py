@@ -16,12 +16,12 @@ class Unknown(eqx.Module):
 
     With `is_positive` it cannot change its sign: it is `start exp(z)` with a trained
     `z` that begins at zero; else `start + scale z`, with `scale` its likely distance
-    from the start.
+    from the start, one if not given.
     """
 
     start: float | int
     is_positive: bool = False
-    scale: float | int = 1.0
+    scale: float | int | None = None
 
     def __check_init__(self):
         """Settings in range."""
@@ -31,6 +31,13 @@ class Unknown(eqx.Module):
             raise ValueError(
                 f"`start` of a positive unknown must be positive, got {self.start}."
             )
+        if self.scale is None:
+            return
+        if self.is_positive:
+            raise ValueError(
+                f"`scale` is of no use for a positive unknown, got {self.scale}: leave "
+                "it out."
+            )
         if not 0 < self.scale < math.inf:
             raise ValueError(f"`scale` must be positive, got {self.scale}.")
 
@@ -38,7 +45,7 @@ class Unknown(eqx.Module):
         """The coefficient, from what is trained."""
         if self.is_positive:
             return self.start * jnp.exp(trained)
-        return self.start + self.scale * trained
+        return self.start + (1.0 if self.scale is None else self.scale) * trained
 
 
 class Extended(eqx.Module):

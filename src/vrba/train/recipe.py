@@ -1,6 +1,5 @@
 """Everything that decides how a problem is trained."""
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -86,14 +85,13 @@ def default_recipe(
     by the quadratic potential and terms balanced by their gradients. So does a `model`
     of more than 5,000 parameters, with Adam: a matrix of their square takes too long.
     """
-    if model is not None:
-        if optimizer is None and num_params_of(formulation, model) > MOST_FOR_A_MATRIX:
-            optimizer = Adam()
-        recipe = default_recipe(formulation, minutes, optimizer)
-        return dataclasses.replace(recipe, model=model)
-    if optimizer is not None and not optimizer.needs_residuals:
+    chosen = model or _fitting_model(formulation, minutes)
+    if optimizer is None:
+        is_large = num_params_of(formulation, chosen) > MOST_FOR_A_MATRIX
+        optimizer = Adam() if is_large else LevenbergMarquardt()
+    if not optimizer.needs_residuals:
         return Recipe(
-            model=MLP(width=30, depth=3),
+            model=model or MLP(width=30, depth=3),
             optimizer=optimizer,
             policy=presets.vrba_sampling(),
             balance=GradientNorms(),
@@ -103,27 +101,37 @@ def default_recipe(
             check_every=100,
             max_steps=1_000_000 if minutes is not None else 30_000,
         )
-    terms = formulation.terms()
-    order = max(sum(index) for term in terms.values() for index in term.indices)
-    num_fields = len(formulation.problem.fields)
-    width = 20 + 2 * (order > 2) + 4 * (num_fields > 1)
-    is_long = minutes is not None and minutes > 5
-    is_short = minutes is not None and minutes < 1.5
-    width += 4 * is_long - 6 * is_short
+    is_long, is_short = _length(minutes)
     dim = len(formulation.domain.coordinates)
     num_points = 10240 if is_long or dim > 2 else 8192
     pool_size = 131072 if is_long or dim > 2 else 65536
     if is_short:  # many cheap steps: one costs points times parameters squared
         num_points, pool_size = 2048, 16384
-    num_points = max(2048, num_points // len(terms[EQUATIONS].labels))
+    num_equations = len(formulation.terms()[EQUATIONS].labels)
+    num_points = max(2048, num_points // num_equations)
     return Recipe(
-        model=MLP(width=width, depth=4),
-        optimizer=LevenbergMarquardt() if optimizer is None else optimizer,
+        model=chosen,
+        optimizer=optimizer,
         num_points=num_points,
         pool_size=pool_size,
         redraw_every=15,
         max_steps=100_000 if minutes is not None else 300,
     )
+
+
+def _length(minutes: float | int | None) -> tuple[bool, bool]:
+    """Whether a run is a long one, or a short one."""
+    return minutes is not None and minutes > 5, minutes is not None and minutes < 1.5
+
+
+def _fitting_model(formulation: Formulation, minutes: float | int | None) -> MLP:
+    """A network for Levenberg-Marquardt, as large as the time allows."""
+    terms = formulation.terms().values()
+    order = max(sum(index) for term in terms for index in term.indices)
+    num_fields = len(formulation.problem.fields)
+    is_long, is_short = _length(minutes)
+    width = 20 + 2 * (order > 2) + 4 * (num_fields > 1) + 4 * is_long - 6 * is_short
+    return MLP(width=width, depth=4)
 
 
 def num_params_of(

@@ -156,9 +156,9 @@ class Solution(eqx.Module):
         errors = result.get("errors")
         if not errors:
             return text + "; there is no reference to compare with."
-        own = errors["of_reference"]
-        shown = [max(errors[which], 3 * own) for which in ("selected", "last")]
-        signs = ["<" if errors[w] < 3 * own else "" for w in ("selected", "last")]
+        floor = floor_of(errors)
+        shown = [max(errors[which], floor) for which in ("selected", "last")]
+        signs = ["<" if errors[w] < floor else "" for w in ("selected", "last")]
         return text + (
             f"; relative L2 error {signs[0]}{shown[0]:.2e} (selected by residual), "
             f"{signs[1]}{shown[1]:.2e} (last)."
@@ -238,6 +238,11 @@ def errors_of(
     return found
 
 
+def floor_of(errors: dict[str, float]) -> float:
+    """Below three times its own error a reference cannot tell errors apart."""
+    return 3 * errors["of_reference"]
+
+
 def reference_of(formulation: Formulation) -> Reference | None:
     """The problem's reference, checked, if it brings one."""
     problem = formulation.problem
@@ -251,6 +256,12 @@ def reference_of(formulation: Formulation) -> Reference | None:
             f"`{type(problem).__name__}.reference` must return a `Reference` or a "
             f"function of the coordinates, got {type(found).__name__}."
         )
+    for name in found.unknowns:
+        if name not in problem.unknowns:
+            raise ValueError(
+                f"The reference has a true value of `{name}`, but the unknowns of the "
+                f"problem are {', '.join(problem.unknowns) or 'none'}."
+            )
     return found.check(formulation.domain, problem.fields)
 
 

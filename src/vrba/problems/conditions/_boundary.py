@@ -21,9 +21,12 @@ class AbstractBoundaryCondition(AbstractCondition):
     `on` is a coordinate: all faces across it, or the one where it is `at`, which may
     also be a cut through the inside. Or `on` is a domain: what lies on its boundary.
     `where`, a function of all coordinates as NumPy arrays, says which points are meant.
+    One that `needs_direction` cannot be on a cut; one that `needs_normals` needs them
+    where there is an outside.
     """
 
     needs_direction: eqx.AbstractClassVar[bool]
+    needs_normals: eqx.AbstractClassVar[bool]
     value: eqx.AbstractVar[Any]
     on: eqx.AbstractVar[str | AbstractDomain]
     at: eqx.AbstractVar[Number | None]
@@ -50,7 +53,7 @@ class AbstractBoundaryCondition(AbstractCondition):
             _, normals = self.sample(domain, 1, seed=0)
         except ValueError as error:
             raise ValueError(f"The condition `{self.label()}`: {error}") from error
-        if self.needs_direction and not np.any(normals):
+        if self.needs_normals and not self._is_cut(domain) and not np.any(normals):
             raise ValueError(
                 f"The condition `{self.label()}` needs outward normals, which its "
                 "domain was not given."

@@ -24,6 +24,7 @@ class Constraint(AbstractBoundaryCondition):
     """
 
     needs_direction: ClassVar[bool] = False
+    needs_normals: ClassVar[bool] = True
     is_of_one_field: ClassVar[bool] = False
     of: ClassVar[None] = None
 

@@ -19,6 +19,7 @@ class Dirichlet(AbstractBoundaryCondition):
     """
 
     needs_direction: ClassVar[bool] = False
+    needs_normals: ClassVar[bool] = False
 
     value: Value
     on: str | AbstractDomain

@@ -20,6 +20,7 @@ class Neumann(AbstractBoundaryCondition):
     """
 
     needs_direction: ClassVar[bool] = True
+    needs_normals: ClassVar[bool] = True
 
     value: Value
     on: str | AbstractDomain

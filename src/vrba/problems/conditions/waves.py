@@ -11,8 +11,8 @@ class Waves(eqx.Module):
 
     It asks nothing of the solution, which need not be periodic. A network by itself
     learns slow parts first and fast ones late; with this it has fast ones to begin
-    with. The fastest wave runs through the domain `modes / 2` times: take a few more
-    than the solution does.
+    with. Take a few more `modes` than twice the number of times that the solution
+    swings.
     """
 
     on: str
