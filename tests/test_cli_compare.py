@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import io
 import json
+import math
 import os
 import shutil
 import signal
@@ -23,8 +24,9 @@ from vrba.cli import children, machine
 from vrba.cli.arms import Settings, recipes_of
 from vrba.cli.catalogue import catalogue, first_sentence
 from vrba.cli.children import Task, run_all
-from vrba.cli.comparison import ComparisonFolder, summarise, text_of
+from vrba.cli.comparison import ComparisonFolder, of_versions, summarise, text_of
 from vrba.cli.main import main
+from vrba.cli.outcome import as_json
 from vrba.cli.recipe import RecipeFlags
 from vrba.cli.target import load_problem
 from vrba.cli.watcher import Watcher
@@ -112,7 +114,7 @@ def test_list_gives_a_line_each_with_a_sentence():
     about = first_sentence(vrba.Cosh)
     assert f"cosh               {about}" in lines and about.endswith(".")
     both = call("list")[1]
-    assert "problems:\nallen-cahn" in both and "levenberg-marquardt, lm  " in both
+    assert "problems:\nadvection" in both and "levenberg-marquardt, lm  " in both
 
 
 def test_first_sentence_ends_where_it_ends():
@@ -358,6 +360,26 @@ def test_times_that_were_not_equal_are_told(steps, is_told):
     assert ("`--steps`" in text_of(found)) == is_told
     ended = [one | {"status": "no_descent"} for one in runs]
     assert summarise(settings, ended)["warnings"] == []
+
+
+def test_runs_of_several_versions_are_told():
+    one, other = {"vrba": "1", "jax": "1"}, {"vrba": "1", "jax": "2"}
+    assert of_versions([]) == of_versions([one]) == []
+    assert of_versions([one, other])[0].startswith("2 versions of the program")
+
+
+def test_a_comparison_with_a_lost_arm_can_be_written():
+    """A ratio that is infinite becomes null, and nothing is lost."""
+    run = {"error": None, "seconds": 1.0, "residual_l2": 1.0, "step": 3, "seed": 0}
+    run["status"] = "time_reached"
+    sizes = {"uniform": 0.0, "rad": math.inf}
+    runs = [
+        run | {"arm": arm, "residual": {"selected": size, "last": size}}
+        for arm, size in sizes.items()
+    ]
+    settings = Settings("burgers", (), ("uniform", "rad"), 0, 1, {"steps": 3}, 1)
+    found = json.loads(as_json(summarise(settings, runs)))
+    assert found["against_baseline"]["rad"]["median"] is None
 
 
 def test_share_of_the_machine(monkeypatch):

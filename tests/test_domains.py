@@ -226,6 +226,15 @@ def test_combinations_are_what_logic_says(union):
     assert type(operators[union]) is union and operators[union] == shape
 
 
+@pytest.mark.parametrize("reach", [10.0, 300.0])
+def test_a_large_box_cuts_like_a_half_plane(reach):
+    half = Disk(1.0) & Box(x=(0, reach), y=(-reach, reach))
+    assert half.boundary_measure() == pytest.approx(np.pi + 2, rel=2e-2)
+    points, normals = half.boundary(50, seed=0, on="x")
+    np.testing.assert_allclose(points[:, 0], 0.0)
+    np.testing.assert_allclose(normals, np.tile([-1.0, 0.0], (50, 1)))
+
+
 def test_shared_edges_are_counted_once():
     """The same lower edge belongs to both, and the wall between them to neither."""
     shape = Box(x=(0, 1), y=(0, 2)) | Box(x=(0, 2), y=(0, 1))

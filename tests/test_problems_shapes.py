@@ -132,7 +132,7 @@ def test_a_cut_avoids_the_hole():
 
 
 DISK = vrba.Disk(1.0)
-EDGE, OUT = DISK.boundary(40, seed=0)
+EDGE, OUT = DISK.boundary(60, seed=0)
 BARE = vrba.PointCloud(DISK.sample(50, seed=0), "xy", boundary=EDGE)
 
 
@@ -188,6 +188,10 @@ MISTAKES = [
     (
         lambda: form(vrba.Neumann(0.0, BARE), BARE, ("u",)),
         "`neumann pointcloud` needs outward normals, which its domain was not given",
+    ),
+    (
+        lambda: form(vrba.Constraint(lambda *all: all[0] * all[-1][0], BARE), BARE),
+        "`constraint pointcloud` needs outward normals, which its domain was not",
     ),
 ]
 

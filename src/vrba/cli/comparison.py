@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +103,7 @@ class ComparisonFolder:
         content = {"format": FORMAT, "settings": dataclasses.asdict(settings)}
         content |= {"problem": dict(problem), "programs": self.programs(settings)}
         content |= summarise(settings, self.results(settings))
+        content["warnings"] += of_versions(content["programs"])
         content["failures"] = dict(failures)
         write_atomically(self.file, (as_json(content, indent=2) + "\n").encode())
         write_atomically(self.path / "table.md", text_of(content).encode())
@@ -176,6 +177,16 @@ def _warnings(results: list[dict[str, Any]]) -> list[str]:
     ]
 
 
+def of_versions(programs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What is to be said if not one program made all runs."""
+    if len(programs) < 2:
+        return []
+    return [
+        f"{len(programs)} versions of the program or its libraries have made these "
+        "runs: arms may differ in more than their policy."
+    ]
+
+
 def text_of(content: Mapping[str, Any]) -> str:
     """The table, what it says, and by which rule."""
     if not content["runs"]:
@@ -184,10 +195,5 @@ def text_of(content: Mapping[str, Any]) -> str:
     if content["measure"] == _MEASURES["residual"]:
         measure += ", for there is no reference; the points are the same for all arms"
     told = [*content["sentences"], *content["warnings"]]
-    if len(content["programs"]) > 1:
-        told.append(
-            f"{len(content['programs'])} versions of the program or its libraries have "
-            "made these runs: arms may differ in more than their policy."
-        )
     lines = "".join(f"- {line}\n" for line in told)
     return f"{content['table']}\n{lines}\n{measure}.{_RULES}"

@@ -18,7 +18,7 @@ def check_sensors(num_places: int, num_times: int, noise: float, seed: int) -> N
         raise ValueError(f"`noise_seed` must be at least 0, got {seed}.")
 
 
-def between(lower: float, upper: float, count: int) -> np.ndarray:
+def between(lower: float | int, upper: float | int, count: int) -> np.ndarray:
     """Evenly spread numbers, without the ends."""
     return np.linspace(lower, upper, count + 2)[1:-1]
 
