@@ -57,7 +57,7 @@ class KuramotoSivashinsky(AbstractProblem):
             initial = jnp.cos(x) * (1 + jnp.sin(x))
             return initial + t / (t + _BREAKING) * N
 
-        return [Periodic("x", modes=4), Ansatz(solution)]
+        return [Periodic("x"), Ansatz(solution)]
 
     def reference(self) -> Reference:
         """A spectral solution with 512 modes and 6,000 steps on 101 x 513 points.
