@@ -168,7 +168,7 @@ def test_a_wrong_equation_is_noticed():
 
 def test_kuramoto_sivashinsky_error_is_confirmed_by_another_resolution():
     found = reference(KuramotoSivashinsky)
-    other = relative_difference(_solve(448, 4000), found.values["u"])
+    other = relative_difference(_solve(0.2, 448, 4000), found.values["u"])
     assert found.error / 100 < other < found.error
 
 
@@ -187,7 +187,7 @@ def test_kuramoto_sivashinsky_reference_solves_the_equation():
         jet = {(0, k): by_x(row, k) for k in (1, 2, 4)} | {(0, 0): row}
         jet[1, 0] = stencil @ values[frame + offsets]
         field = Field("u", ("t", "x"), jet.__getitem__)
-        (left,) = KuramotoSivashinsky().equations(field, None, None).values()
+        (left,) = KuramotoSivashinsky().equations(field, t[frame], None).values()
         assert np.max(np.abs(left)) < 1e-6 * np.max(np.abs(jet[1, 0]))
 
 
@@ -285,6 +285,7 @@ def test_settings_that_are_no_numbers_are_refused(kind):
         (lambda: Heat(-0.1), "diffusivity.*positive, got -0.1"),
         (lambda: Wave(0.0), "speed.*positive, got 0"),
         (lambda: KleinGordon(0.0), "frequency.*positive, got 0"),
+        (lambda: KuramotoSivashinsky(1.0), "end.*between 0 and 0.5, got 1"),
         (lambda: Schroedinger(amplitude=0.0), "amplitude.*positive, got 0"),
         (lambda: Schroedinger(speed=4.0), "speed.*between -3 and 3, got 4"),
     ],
