@@ -26,8 +26,8 @@ redrawn (`uniform`), at equal time. Errors are relative L2 against the problem's
 reference, of the iterate with the lowest residual on held-out points; the median over
 seeds [lowest, highest]. The ratio is that of uniform to ours for the same seed, above 1
 where adaptivity helped; with one seed nothing can be said about chance. An error below
-three times that of the reference is given as a bound, and counts as it in the ratio. Of unknown
-coefficients the largest relative error over the seeds is given.
+three times that of the reference is given as a bound, and counts as it in the ratio.
+Of unknown coefficients the largest relative error over the seeds is given.
 
 | problem | minutes | seeds | ours | uniform | ratio | unknowns |
 |---|---|---|---|---|---|---|
