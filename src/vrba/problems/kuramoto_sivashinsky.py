@@ -29,8 +29,8 @@ class KuramotoSivashinsky(AbstractProblem):
     equation is multiplied by `exp(-12.5 t)`. The initial values and the period hold
     exactly, by the form of the solution.
 
-    Good values: `end = 0.2`. With 0.4, the usual end, a residual of a given size makes
-    an error ten times as large.
+    Good values: `end = 0.2`. With 0.4, the usual end, an evenly spread residual of a
+    given size makes an error about thirty times as large.
     """
 
     end: float = 0.2
