@@ -1,17 +1,11 @@
 """Exact arithmetic, loud promotions, and the same random numbers every time."""
 
 import itertools
-import os
 
 import jax
 import pytest
 from hypothesis import settings
 
-# Most of the time goes to compiling small programs that run once: with less effort.
-os.environ.setdefault(
-    "XLA_FLAGS",
-    "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true",
-)
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
