@@ -214,7 +214,7 @@ def test_cavity_equations_hold_for_poiseuille_flow():
         lambda x, y: 0 * x,
         lambda x, y: -2 * x / 7,
     ]
-    found = residuals(Cavity(7), fns, inside(Cavity(), 20))
+    found = residuals(Cavity(7.0), fns, inside(Cavity(), 20))
     np.testing.assert_allclose(found, 0, atol=1e-14)
 
 
