@@ -3,6 +3,7 @@
 import itertools
 
 import jax
+import jaxtyping
 import pytest
 from hypothesis import settings
 
@@ -12,6 +13,14 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 
 settings.register_profile("house", deadline=None, derandomize=True, max_examples=25)
 settings.load_profile("house")
+
+
+@pytest.fixture
+def as_a_user():
+    """Without the checks of types that tests add: the package's own errors are seen."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.fixture

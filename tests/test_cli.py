@@ -1,7 +1,5 @@
 """The command `vrba`: flags, files, mistakes, exit codes."""
 
-import contextlib
-import io
 import json
 import os
 import signal
@@ -13,11 +11,11 @@ import equinox as eqx
 import jax
 import numpy as np
 import pytest
+from cli_cases import call
 from scipy.io import netcdf_file
 
 import vrba
 from vrba.cli import solve
-from vrba.cli.main import main
 from vrba.cli.names import known_optimizers, known_policies, known_problems, make_policy
 from vrba.cli.recipe import RecipeFlags, new_recipe
 from vrba.cli.target import load_problem
@@ -104,14 +102,6 @@ MISTAKES = {
     "empty box": ("x=(0, 1)", "x=(1, 0)", ", line 7: `Box(x=...)`"),
     "missing module": ("import numpy", "import nunpy", ", line 2: ModuleNotFoundError"),
 }
-
-
-def call(*arguments):
-    """Exit code, standard output and standard error of a command."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = main([str(word) for word in arguments])
-    return code, out.getvalue(), err.getvalue()
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """`vrba list` and `vrba compare`."""
 
-import contextlib
 import dataclasses
 import io
 import json
@@ -16,6 +15,7 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
+from cli_cases import call
 from rich.console import Console
 from rooms import concrete
 
@@ -25,7 +25,6 @@ from vrba.cli.arms import Settings, recipes_of
 from vrba.cli.catalogue import catalogue, first_sentence
 from vrba.cli.children import Task, run_all
 from vrba.cli.comparison import ComparisonFolder, of_versions, summarise, text_of
-from vrba.cli.main import main
 from vrba.cli.outcome import as_json
 from vrba.cli.recipe import RecipeFlags
 from vrba.cli.target import load_problem
@@ -53,14 +52,6 @@ class Decay(vrba.AbstractProblem):
 """
 TINY = ["--points", "8", "--pool", "32", "--width", "4", "--depth", "1"]
 ARMS = ["--policies", "uniform,vrba:Exponential", "--seeds", "2", "--seed", "3"]
-
-
-def call(*arguments):
-    """Exit code, standard output and standard error of a command."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = main([str(word) for word in arguments])
-    return code, out.getvalue(), err.getvalue()
 
 
 @pytest.fixture(scope="module")

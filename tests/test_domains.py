@@ -2,7 +2,6 @@
 
 import math
 
-import jaxtyping
 import numpy as np
 import pytest
 from hypothesis import given
@@ -406,13 +405,9 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("mistake", "words"), MISTAKES, ids=range(len(MISTAKES)))
-def test_mistakes_are_explained(mistake, words):
-    jaxtyping.config.update("jaxtyping_disable", True)  # as a user runs it
-    try:
-        with pytest.raises(ValueError, match=words):
-            mistake()
-    finally:
-        jaxtyping.config.update("jaxtyping_disable", False)
+def test_mistakes_are_explained(mistake, words, as_a_user):
+    with pytest.raises(ValueError, match=words):
+        mistake()
 
 
 def test_products_are_found():

@@ -12,7 +12,7 @@ from vrba.cli.target import load_problem
 from vrba.train import Silent
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-PROBLEMS = ["sweep", "inverse"]  # fast_wave is `Advection` without `Waves`
+PROBLEMS = ["my_pde", "sweep", "inverse"]  # fast_wave is `Advection` without `Waves`
 
 pytestmark = pytest.mark.xdist_group("train")
 

@@ -2,7 +2,6 @@
 
 import jax
 import jax.numpy as jnp
-import jaxtyping
 import numpy as np
 import pytest
 from rooms import concrete
@@ -634,16 +633,8 @@ CASES = [
 ]
 
 
-@pytest.fixture
-def unchecked():
-    """As a user runs it: without the type checks of this test-suite."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
-
-
 @pytest.mark.parametrize(("mistake", "words"), CASES)
-def test_mistakes_are_explained(mistake, words, unchecked):
+def test_mistakes_are_explained(mistake, words, as_a_user):
     with pytest.raises((ValueError, AttributeError), match=words):
         mistake()
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import jax
 import jax.numpy as jnp
-import jaxtyping
 import numpy as np
 import pytest
 from scipy.io import netcdf_file
@@ -197,13 +196,9 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("mistake", "words"), MISTAKES, ids=range(len(MISTAKES)))
-def test_mistakes_are_explained(mistake, words):
-    jaxtyping.config.update("jaxtyping_disable", True)  # as a user runs it
-    try:
-        with pytest.raises(ValueError, match=words):
-            mistake()
-    finally:
-        jaxtyping.config.update("jaxtyping_disable", False)
+def test_mistakes_are_explained(mistake, words, as_a_user):
+    with pytest.raises(ValueError, match=words):
+        mistake()
 
 
 # References.

@@ -9,6 +9,8 @@ from . import optim as optim
 from . import problems as problems
 from . import train as train
 from .adapt import BRDR as BRDR
+from .adapt import AbstractAround as AbstractAround
+from .adapt import AbstractAroundState as AbstractAroundState
 from .adapt import AbstractDraw as AbstractDraw
 from .adapt import AbstractLoss as AbstractLoss
 from .adapt import AbstractPolicy as AbstractPolicy

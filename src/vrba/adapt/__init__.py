@@ -1,6 +1,8 @@
 """Adaptivity: residuals in, weights or point ids out, for any JAX program."""
 
 from . import presets as presets
+from ._around import AbstractAround as AbstractAround
+from ._around import AbstractAroundState as AbstractAroundState
 from ._base import AbstractPolicy as AbstractPolicy
 from ._pool import AbstractPoolPolicy as AbstractPoolPolicy
 from ._tilt import AbstractTilting as AbstractTilting

@@ -8,14 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from ._base import AbstractPolicy
+from ._around import AbstractAround
 from ._pool import rows
 from ._residual import ArrayOfIds, as_shape
-from .draws import AbstractDraw
-from .losses import AbstractLoss
 
 
-class AbstractTimed(AbstractPolicy):
+class AbstractTimed(AbstractAround):
     """Any policy for pools of points, times a factor of each point's time.
 
     Where points are drawn by the tilt, the factor multiplies their probability; where
@@ -23,22 +21,11 @@ class AbstractTimed(AbstractPolicy):
     Times are the column `axis` of the points given to `init`.
     """
 
-    policy: eqx.AbstractVar[AbstractPolicy]
     axis: eqx.AbstractVar[int]
 
     @abc.abstractmethod
     def factor(self, state: Any) -> Float[Array, " points"]:
         """The factor of each point, between zero and one."""
-
-    @property
-    def draws(self) -> AbstractDraw:
-        """Those of the wrapped policy."""
-        return self.policy.draws
-
-    @property
-    def objective(self) -> AbstractLoss:
-        """That of the wrapped policy."""
-        return self.policy.objective
 
     def weights(
         self, state: Any, ids: ArrayOfIds | None = None
@@ -63,10 +50,6 @@ class AbstractTimed(AbstractPolicy):
         """That of the wrapped policy, times the factor."""
         mass = self.policy.tilt(state.inner) * self.factor(state)
         return mass / jnp.sum(mass)
-
-    def is_sampling(self) -> bool:
-        """As the wrapped policy."""
-        return self.policy.is_sampling()
 
 
 def bins_of(

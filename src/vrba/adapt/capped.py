@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..core import check_between, check_positive
+from ._around import AbstractAround
 from ._base import AbstractPolicy
 from ._residual import (
     ArrayOfIds,
@@ -18,11 +19,9 @@ from ._residual import (
     count_once,
     size_of,
 )
-from .draws import AbstractDraw
-from .losses import AbstractLoss
 
 
-class Capped(AbstractPolicy):
+class Capped(AbstractAround):
     """Any policy for pools of points, fed with `min(size, multiple * quantile)`.
 
     For data with noise: a value that is far off cannot be fitted, so its residual stays
@@ -39,16 +38,6 @@ class Capped(AbstractPolicy):
         """Settings in range."""
         check_positive(multiple=self.multiple)
         check_between(quantile=(self.quantile, 0.0, 1.0))
-
-    @property
-    def draws(self) -> AbstractDraw:
-        """Those of the wrapped policy."""
-        return self.policy.draws
-
-    @property
-    def objective(self) -> AbstractLoss:
-        """That of the wrapped policy."""
-        return self.policy.objective
 
     def init(
         self,
@@ -101,10 +90,6 @@ class Capped(AbstractPolicy):
     def tilt(self, state: Any) -> Float[Array, " points"]:
         """That of the wrapped policy."""
         return self.policy.tilt(state)
-
-    def is_sampling(self) -> bool:
-        """As the wrapped policy."""
-        return self.policy.is_sampling()
 
     def descends(self) -> str:
         """Which norm of the residual these settings descend, below the cap."""

@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from ..core import Status, check_count, check_positive, float_dtype
+from ..core import check_count, check_positive, float_dtype
+from ._around import AbstractAroundState
 from ._base import AbstractPolicy
 from ._residual import (
     ArrayOfIds,
@@ -20,23 +21,13 @@ from ._residual import (
 from ._timed import AbstractTimed, bins_of, root_mean_square
 
 
-class CausalState(eqx.Module):
+class CausalState(AbstractAroundState):
     """The wrapped policy's state, the bin of each point, and the residual of bins."""
 
     inner: Any
     bins: Int[Array, " points"]
     rms: Float[Array, " bins"]  # last seen; zero where nothing was
     first: Float[Array, ""]  # over all bins, when first seen; zero before
-
-    @property
-    def status(self) -> Status:
-        """That of the wrapped policy."""
-        return self.inner.status
-
-    @property
-    def num_rejected(self) -> Int[Array, ""]:
-        """That of the wrapped policy."""
-        return self.inner.num_rejected
 
 
 class Causal(AbstractTimed):

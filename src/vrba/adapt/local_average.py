@@ -2,13 +2,13 @@
 
 from typing import Any
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 from scipy.spatial import KDTree
 
-from ..core import Status, float_dtype
+from ..core import float_dtype
+from ._around import AbstractAround, AbstractAroundState
 from ._base import AbstractPolicy
 from ._pool import AbstractPoolPolicy
 from ._residual import (
@@ -20,28 +20,16 @@ from ._residual import (
     size_of,
 )
 from ._tilt import AbstractTilting
-from .draws import AbstractDraw
-from .losses import AbstractLoss
 
 
-class NeighbourState(eqx.Module):
+class NeighbourState(AbstractAroundState):
     """The wrapped policy's state and the last known size of each point."""
 
     inner: Any
     size: Float[Array, " points"]  # negative where not known yet
 
-    @property
-    def status(self) -> Status:
-        """That of the wrapped policy."""
-        return self.inner.status
 
-    @property
-    def num_rejected(self) -> Int[Array, ""]:
-        """That of the wrapped policy."""
-        return self.inner.num_rejected
-
-
-class LocalAverage(AbstractPolicy):
+class LocalAverage(AbstractAround):
     """Any policy, fed with the mean size over each point's neighbours.
 
     A single spike is spread out, a front is kept. `neighbours[i]` lists ids, usually
@@ -73,16 +61,6 @@ class LocalAverage(AbstractPolicy):
                 f"{np.min(neighbours)} to {np.max(neighbours)}."
             )
         self.neighbours = jnp.asarray(neighbours)
-
-    @property
-    def draws(self) -> AbstractDraw:
-        """Those of the wrapped policy."""
-        return self.policy.draws
-
-    @property
-    def objective(self) -> AbstractLoss:
-        """That of the wrapped policy."""
-        return self.policy.objective
 
     @classmethod
     def of_nearest(
@@ -160,10 +138,6 @@ class LocalAverage(AbstractPolicy):
     def tilt(self, state: NeighbourState) -> Float[Array, " points"]:
         """That of the wrapped policy."""
         return self.policy.tilt(state.inner)
-
-    def is_sampling(self) -> bool:
-        """As the wrapped policy."""
-        return self.policy.is_sampling()
 
     def descends(self) -> str:
         """Which norm of the averaged residual these settings descend."""

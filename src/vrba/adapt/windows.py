@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from ..core import Status, check_between, check_count, float_dtype
+from ..core import check_between, check_count, float_dtype
+from ._around import AbstractAroundState
 from ._base import AbstractPolicy
 from ._residual import (
     ArrayOfIds,
@@ -20,7 +21,7 @@ from ._residual import (
 from ._timed import AbstractTimed, bins_of, root_mean_square
 
 
-class WindowState(eqx.Module):
+class WindowState(AbstractAroundState):
     """The wrapped policy's state, the window of each point, and where the front is."""
 
     inner: Any
@@ -28,16 +29,6 @@ class WindowState(eqx.Module):
     num_open: Int[Array, ""]
     num_rounds: Int[Array, ""]  # updates since the front moved
     first: Float[Array, ""]  # the residual of all points when first seen; zero before
-
-    @property
-    def status(self) -> Status:
-        """That of the wrapped policy."""
-        return self.inner.status
-
-    @property
-    def num_rejected(self) -> Int[Array, ""]:
-        """That of the wrapped policy."""
-        return self.inner.num_rejected
 
 
 class Windows(AbstractTimed):

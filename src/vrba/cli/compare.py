@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-from tyro.conf import OmitArgPrefixes, Positional, UseAppendAction, arg
+from tyro.conf import OmitArgPrefixes, arg
 
 from ..core import precision
 from ..problems import AbstractProblem
@@ -15,11 +15,11 @@ from ._base import DONE, FAILED, INTERRUPTED, AbstractCommand, UsageError
 from .arms import Settings, recipes_of
 from .children import run_all
 from .comparison import ComparisonFolder, text_of
+from .flags import Count, Folder, Minutes, Pairs, Switch, Target
 from .machine import bytes_of_run, choose_jobs, share_of_cores
 from .names import known_policies, known_problems, listed
 from .outcome import as_json
-from .recipe import Count, RecipeFlags
-from .solve import Folder
+from .recipe import RecipeFlags
 from .target import file_of, free_folder, load_problem, name_of
 from .watcher import Watcher
 
@@ -34,14 +34,7 @@ class Compare(AbstractCommand):
     Runs go on side by side, each with its share of the machine.
     """
 
-    target: Annotated[
-        Positional[str | None],
-        arg(
-            metavar="[TARGET]",
-            help=f"FILE.py, FILE.py:ClassName, or one of {listed(known_problems())}",
-            help_behavior_hint="",
-        ),
-    ] = None
+    target: Target = None
     policies: Annotated[
         str,
         arg(
@@ -49,14 +42,9 @@ class Compare(AbstractCommand):
             help=f"POLICY or POLICY:POTENTIAL: {listed(known_policies())}",
         ),
     ] = "uniform,rad,vrba"
-    set: Annotated[
-        UseAppendAction[tuple[str, ...]],
-        arg(metavar="NAME=VALUE", help="A setting of the problem"),
-    ] = ()
+    set: Pairs = ()
     recipe: OmitArgPrefixes[RecipeFlags] = RecipeFlags()
-    minutes: Annotated[float | None, arg(metavar="MINUTES", help_behavior_hint="")] = (
-        None
-    )
+    minutes: Minutes = None
     """Minutes at most for each run; one if there is no `--steps`."""
     seed: int = 0
     """The first seed."""
@@ -68,9 +56,9 @@ class Compare(AbstractCommand):
     """The folder, runs/compare-NAME unless given."""
     resume: Folder = None
     """Finish what is missing in such a folder."""
-    json: Annotated[bool, arg(help_behavior_hint="")] = False
+    json: Switch = False
     """Print the result as one JSON object, the last line."""
-    debug: Annotated[bool, arg(help_behavior_hint="")] = False
+    debug: Switch = False
     """Show errors in full."""
 
     @property

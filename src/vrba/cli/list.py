@@ -9,6 +9,7 @@ from tyro.conf import Positional, arg
 
 from ._base import DONE, AbstractCommand
 from .catalogue import Entry, catalogue
+from .flags import Switch
 from .names import pick
 from .outcome import as_json
 
@@ -28,7 +29,7 @@ class List(AbstractCommand):
             help_behavior_hint="",
         ),
     ] = None
-    json: Annotated[bool, arg(help_behavior_hint="")] = False
+    json: Switch = False
     """Print one JSON object."""
 
     @property

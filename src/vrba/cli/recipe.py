@@ -15,6 +15,7 @@ from ..train import Recipe, RunFolder, Solution, default_recipe
 from ..train.about import known_classes
 from ..train.solution import trainer_from
 from ._base import UsageError
+from .flags import Count, Name
 from .names import (
     along_time,
     known_optimizers,
@@ -27,10 +28,6 @@ from .names import (
 )
 
 _POOL_FACTOR = 8  # points of the pool for each that is drawn, if only these are given
-
-
-Name = Annotated[str | None, arg(metavar="NAME", help_behavior_hint="")]
-Count = Annotated[int | None, arg(metavar="N", help_behavior_hint="")]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-from tyro.conf import OmitArgPrefixes, Positional, UseAppendAction, arg
+from tyro.conf import OmitArgPrefixes, arg
 
 from ..core import precision
 from ..problems import AbstractProblem
@@ -14,6 +14,7 @@ from ..report import Panel, write_figures
 from ..train import Lines, Recipe, RunFolder, Solution
 from ..train import solve as solve_problem
 from ._base import DONE, FAILED, INTERRUPTED, AbstractCommand, UsageError
+from .flags import Folder, Minutes, Pairs, Switch, Target
 from .names import known_problems, listed
 from .outcome import as_json, best_of, sentence, status_of, summary_of_all
 from .recipe import (
@@ -27,8 +28,6 @@ from .recipe import (
 )
 from .target import file_of, free_folder, load_problem, name_of
 
-Folder = Annotated[Path | None, arg(metavar="DIR", help_behavior_hint="")]
-
 
 @dataclasses.dataclass(frozen=True)
 class Solve(AbstractCommand):
@@ -37,22 +36,10 @@ class Solve(AbstractCommand):
     Everything goes to a folder, from which the run can be resumed.
     """
 
-    target: Annotated[
-        Positional[str | None],
-        arg(
-            metavar="[TARGET]",
-            help=f"FILE.py, FILE.py:ClassName, or one of {listed(known_problems())}",
-            help_behavior_hint="",
-        ),
-    ] = None
-    set: Annotated[
-        UseAppendAction[tuple[str, ...]],
-        arg(metavar="NAME=VALUE", help="A setting of the problem"),
-    ] = ()
+    target: Target = None
+    set: Pairs = ()
     recipe: OmitArgPrefixes[RecipeFlags] = RecipeFlags()
-    minutes: Annotated[float | None, arg(metavar="MINUTES", help_behavior_hint="")] = (
-        None
-    )
+    minutes: Minutes = None
     """Minutes at most in all, also before a resume, for each seed."""
     seed: int = 0
     """Random numbers: the network and the points."""
@@ -64,13 +51,13 @@ class Solve(AbstractCommand):
     """Begin with the network of another run."""
     resume: Folder = None
     """Go on with a run; TARGET can be left out if it comes with vrba."""
-    allow_change: Annotated[bool, arg(help_behavior_hint="")] = False
+    allow_change: Switch = False
     """Resume although the problem has changed."""
     export: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
     """Write the solution on a grid, as .npz or NetCDF (.nc)."""
-    json: Annotated[bool, arg(help_behavior_hint="")] = False
+    json: Switch = False
     """Print the result as one JSON object, the last line."""
-    debug: Annotated[bool, arg(help_behavior_hint="")] = False
+    debug: Switch = False
     """Show errors in full."""
 
     @property

@@ -1,6 +1,7 @@
 """Where an equation holds: points inside, points on the boundary."""
 
 from ._base import AbstractDomain as AbstractDomain
+from ._patch import ON_BOUNDARY as ON_BOUNDARY
 from .ball import Ball as Ball
 from .box import Box as Box
 from .difference import Difference as Difference

@@ -94,15 +94,12 @@ class PlateWithHole(AbstractProblem):
     def reference(self) -> Reference:
         """Kirsch's solution on 201 x 201 points, NaN in the hole; its error is that of
         rounding."""
-        axis = np.linspace(0, _SIZE, 201)
-        x, y = np.meshgrid(axis, axis, indexing="ij")
-        is_inside = np.hypot(x, y) >= 1
-        values = [np.full(x.shape, np.nan) for _ in self.fields]
-        found = kirsch(x[is_inside], y[is_inside], self.poisson)
-        for array, inside in zip(values, found, strict=True):
-            array[is_inside] = inside
-        fields = dict(zip(self.fields, values, strict=True))
-        return Reference({"x": axis, "y": axis}, fields, float(np.finfo(float).eps))
+
+        def fn(x, y):
+            return dict(zip(self.fields, kirsch(x, y, self.poisson), strict=True))
+
+        rounding = float(np.finfo(float).eps)
+        return Reference.from_function(self.domain, fn, (201, 201), rounding)
 
 
 def kirsch(x: Any, y: Any, poisson: float) -> tuple[Any, Any]:

@@ -8,11 +8,9 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Float
 
-from ...domains import AbstractDomain
+from ...domains import ON_BOUNDARY, AbstractDomain
 from ...fields import Field
 from ._base import AbstractCondition, Number, Point, Sampled, check_inside
-
-_ON_PLANE = 1e-9
 
 
 class AbstractBoundaryCondition(AbstractCondition):
@@ -112,7 +110,7 @@ class AbstractBoundaryCondition(AbstractCondition):
     def _room(self, domain: AbstractDomain) -> float:
         """How near a plane counts as on it."""
         lower, upper = domain.bounds(str(self.on))
-        return _ON_PLANE * (upper - lower)
+        return ON_BOUNDARY * (upper - lower)
 
     def _keep(self, domain: AbstractDomain) -> Callable[..., np.ndarray]:
         """Which of the points of a part of the boundary are meant."""

@@ -7,12 +7,14 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
+Arrays = dict[str, np.ndarray]
+
 _MOST_POINTS = 5000
 _LONGEST = 5  # a panel, relative to its width, that is still drawn to scale
 _DECADES = 4  # of the error, below its largest value
 
 
-def plot_solution(fields: dict[str, np.ndarray]) -> Figure:
+def plot_solution(fields: Arrays) -> Figure:
     """A row for each field: the solution, its error where there is a reference, and
     the points drawn last.
 
@@ -20,33 +22,32 @@ def plot_solution(fields: dict[str, np.ndarray]) -> Figure:
     to the right; of more, the last two are shown where the others are halfway.
     """
     names = [str(name) for name in fields["fields"]]
-    has_reference = any(f"reference {name}" in fields for name in names)
-    kinds = ["solution", *["error"] * has_reference]
-    kinds += ["points"] * ("drawn points" in fields)
-    size = (4.4 * len(kinds), 3.6 * len(names))
-    figure = Figure(figsize=size, layout="constrained")
-    grid = figure.subplots(len(names), len(kinds), squeeze=False)
     axes = _shown_axes(fields)
-    draw = _draw_line if len(axes) == 1 else _draw_map
-    for row, name in enumerate(names):
-        for panel, kind in zip(grid[row], kinds, strict=True):
-            is_known = kind != "error" or f"reference {name}" in fields
-            if kind == "points" and row == 0:
-                _draw_points(panel, fields, axes)
-            elif kind == "points" or not is_known:
-                panel.remove()  # the points are the same for every field
-            else:
-                draw(panel, fields, name, axes, kind)
+    is_line = len(axes) == 1
+    columns = [_draw_line if is_line else _draw_map]
+    if any(f"reference {name}" in fields for name in names):
+        columns.append(_draw_error_line if is_line else _draw_error_map)
+    has_points = "drawn points" in fields
+    size = (4.4 * (len(columns) + has_points), 3.6 * len(names))
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.subplots(len(names), len(columns) + has_points, squeeze=False)
+    for row, name in zip(grid, names, strict=True):
+        for panel, draw in zip(row, columns, strict=False):
+            draw(panel, fields, name, axes)
+    if has_points:
+        _draw_points(grid[0, -1], fields, axes)
+        for panel in grid[1:, -1]:
+            panel.remove()  # the points are the same for every field
     return figure
 
 
-def _shown_axes(fields: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def _shown_axes(fields: Arrays) -> Arrays:
     """The coordinates that are drawn along."""
     names = [str(name) for name in fields["coordinates"]]
     return {name: fields[name] for name in names[-2:]}
 
 
-def _slice(fields: dict[str, np.ndarray], key: str) -> np.ndarray:
+def _slice(fields: Arrays, key: str) -> np.ndarray:
     """The values along the last two coordinates, halfway through the others."""
     values = fields[key]
     while values.ndim > 2:
@@ -54,14 +55,14 @@ def _slice(fields: dict[str, np.ndarray], key: str) -> np.ndarray:
     return values
 
 
-def _place(fields: dict[str, np.ndarray]) -> str:
+def _place(fields: Arrays) -> str:
     """Where the slice is."""
     cut = [str(name) for name in fields["coordinates"]][:-2]
     halfway = [f"{name} = {fields[name][fields[name].size // 2]:.3g}" for name in cut]
     return f" at {', '.join(halfway)}" if halfway else ""
 
 
-def _error(fields: dict[str, np.ndarray], name: str) -> tuple[np.ndarray, LogNorm]:
+def _error(fields: Arrays, name: str) -> tuple[np.ndarray, LogNorm]:
     """The size of the error and a scale for it; zero has no logarithm."""
     true = _slice(fields, f"reference {name}")
     size = np.abs(_slice(fields, name) - true)
@@ -73,18 +74,25 @@ def _error(fields: dict[str, np.ndarray], name: str) -> tuple[np.ndarray, LogNor
     return np.maximum(size, smallest), LogNorm(smallest, largest)
 
 
-def _draw_map(
+def _draw_map(panel: Axes, fields: Arrays, name: str, axes: Arrays) -> None:
+    _draw_colours(panel, axes, _slice(fields, name), name + _place(fields))
+
+
+def _draw_error_map(panel: Axes, fields: Arrays, name: str, axes: Arrays) -> None:
+    if f"reference {name}" not in fields:
+        panel.remove()
+        return
+    values, norm = _error(fields, name)
+    _draw_colours(panel, axes, values, f"error of {name}{_place(fields)}", norm)
+
+
+def _draw_colours(
     panel: Axes,
-    fields: dict[str, np.ndarray],
-    name: str,
-    axes: dict[str, np.ndarray],
-    kind: str,
+    axes: Arrays,
+    values: np.ndarray,
+    title: str,
+    norm: LogNorm | None = None,
 ) -> None:
-    values, norm = _slice(fields, name), None
-    title = name + _place(fields)
-    if kind == "error":
-        values, norm = _error(fields, name)
-        title = f"error of {title}"
     (across, first), (up, second) = axes.items()
     options: dict[str, Any] = {"norm": norm, "cmap": "viridis", "rasterized": True}
     mesh = panel.pcolormesh(first, second, values.T, shading="nearest", **options)
@@ -95,20 +103,8 @@ def _draw_map(
     _keep_shape(panel, axes)
 
 
-def _draw_line(
-    panel: Axes,
-    fields: dict[str, np.ndarray],
-    name: str,
-    axes: dict[str, np.ndarray],
-    kind: str,
-) -> None:
+def _draw_line(panel: Axes, fields: Arrays, name: str, axes: Arrays) -> None:
     ((across, first),) = axes.items()
-    if kind == "error":
-        values, norm = _error(fields, name)
-        panel.semilogy(first, values, color="black")
-        panel.set(title=f"error of {name}", xlabel=across, ylabel=f"|error of {name}|")
-        panel.set_ylim(norm.vmin, 2 * (norm.vmax or 1.0))
-        return
     panel.plot(first, fields[name], color="black", label="solution")
     if f"reference {name}" in fields:
         true = fields[f"reference {name}"]
@@ -117,9 +113,18 @@ def _draw_line(
     panel.set(title=name, xlabel=across, ylabel=name)
 
 
-def _draw_points(
-    panel: Axes, fields: dict[str, np.ndarray], axes: dict[str, np.ndarray]
-) -> None:
+def _draw_error_line(panel: Axes, fields: Arrays, name: str, axes: Arrays) -> None:
+    if f"reference {name}" not in fields:
+        panel.remove()
+        return
+    ((across, first),) = axes.items()
+    values, norm = _error(fields, name)
+    panel.semilogy(first, values, color="black")
+    panel.set(title=f"error of {name}", xlabel=across, ylabel=f"|error of {name}|")
+    panel.set_ylim(norm.vmin, 2 * (norm.vmax or 1.0))
+
+
+def _draw_points(panel: Axes, fields: Arrays, axes: Arrays) -> None:
     points = fields["drawn points"]
     shown = points[:_MOST_POINTS, -2:]
     title = f"{len(points):,} drawn points"
@@ -136,7 +141,7 @@ def _draw_points(
     _keep_shape(panel, axes)
 
 
-def _keep_shape(panel: Axes, axes: dict[str, np.ndarray]) -> None:
+def _keep_shape(panel: Axes, axes: Arrays) -> None:
     """Equal units along both axes, unless one is time or the panel became a strip."""
     extents = [np.ptp(axis) for axis in axes.values()]
     if "t" not in axes and max(extents) <= _LONGEST * min(extents):

@@ -1,0 +1,26 @@
+"""Flags that several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import Positional, UseAppendAction, arg
+
+from .names import known_problems, listed
+
+Name = Annotated[str | None, arg(metavar="NAME", help_behavior_hint="")]
+Count = Annotated[int | None, arg(metavar="N", help_behavior_hint="")]
+Folder = Annotated[Path | None, arg(metavar="DIR", help_behavior_hint="")]
+Minutes = Annotated[float | None, arg(metavar="MINUTES", help_behavior_hint="")]
+Switch = Annotated[bool, arg(help_behavior_hint="")]
+Target = Annotated[
+    Positional[str | None],
+    arg(
+        metavar="[TARGET]",
+        help=f"FILE.py, FILE.py:ClassName, or one of {listed(known_problems())}",
+        help_behavior_hint="",
+    ),
+]
+Pairs = Annotated[
+    UseAppendAction[tuple[str, ...]],
+    arg(metavar="NAME=VALUE", help="A setting of the problem"),
+]
