@@ -6,28 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core import BrokenFileError, load_header, write_atomically
-from ..report import (
-    comparison_sentence,
-    comparison_table,
-    pair,
-    plot_comparison,
-    spread,
-    write_figure,
-)
-from ..train import RunFolder, floor_of
+from ..core import BrokenFileError, ending, load_header, write_atomically
+from ..report.summary import MEASURES, result_of, run_of, summarise
+from ..train import RunFolder
 from ._base import UsageError
 from .arms import Settings
-from .outcome import as_json, ending
+from .outcome import as_json
 
 FORMAT = 1
-_KEPT = ("step", "seconds", "selected_step", "residual_l2", "residual_max", "residuals")
-_SHOWN = ("selected", "last", "residual_l2", "step", "seconds")
-_MEASURES = {
-    "error": "relative L2 error",
-    "residual": "residual of all terms on held-out points (root mean square)",
-}
-_MOST_UNEQUAL = 2  # times as many steps in the same time
 _RULES = """
 A cell is the median over seeds [lowest, highest]. `selected` is the iterate with the
 lowest residual on held-out points, `last` the last one; `residual` is that of the
@@ -53,7 +39,7 @@ class ComparisonFolder:
 
     def run(self, arm: str, seed: int) -> Path:
         """The folder of one run."""
-        return self.path / arm.replace(":", "-") / f"seed-{seed}"
+        return run_of(self.path, arm, seed)
 
     def read(self) -> tuple[Settings, dict[str, Any]]:
         """What was asked for, and the problem's description."""
@@ -77,11 +63,7 @@ class ComparisonFolder:
             return None
         if "status" not in header or ending(header["status"]) == "interrupted":
             return None
-        found = {"arm": arm, "seed": seed, "status": ending(header["status"])}
-        found |= {key: header[key] for key in _KEPT}
-        scores = {"selected": header["score"], "last": header["last_score"]}
-        found["residual"] = {key: score**0.5 for key, score in scores.items()}
-        return found | {"error": header.get("errors")}
+        return result_of(arm, seed, header)
 
     def results(self, settings: Settings) -> list[dict[str, Any]]:
         """Those of all runs that have ended."""
@@ -102,7 +84,9 @@ class ComparisonFolder:
         """All that is known so far, to the files; returns it."""
         content = {"format": FORMAT, "settings": dataclasses.asdict(settings)}
         content |= {"problem": dict(problem), "programs": self.programs(settings)}
-        content |= summarise(settings, self.results(settings))
+        content |= summarise(
+            settings.arms, settings.baseline, self.results(settings)
+        )
         content["warnings"] += of_versions(content["programs"])
         content["failures"] = dict(failures)
         write_atomically(self.file, (as_json(content, indent=2) + "\n").encode())
@@ -118,63 +102,6 @@ class ComparisonFolder:
                 one = folder.about()["program"]
                 found += [] if one in found else [one]
         return found
-
-    def draw(self, settings: Settings) -> Path:
-        """The figure of what was logged."""
-        records = {arm: [] for arm in settings.arms}
-        for arm, seed in settings.runs():
-            record = RunFolder(self.run(arm, seed)).record()
-            rooted = [e | {"residual": (e["score"] or 0.0) ** 0.5} for e in record]
-            records[arm] += [rooted] if rooted else []
-        logged = [entry for runs in records.values() for run in runs for entry in run]
-        measure = "error" if any("error" in entry for entry in logged) else "residual"
-        label = _MEASURES[measure].split(" (")[0]
-        figure = plot_comparison(records, measure, label)
-        return write_figure(figure, self.path / "figures" / "comparison.png")
-
-
-def summarise(settings: Settings, results: list[dict[str, Any]]) -> dict[str, Any]:
-    """Every arm over its seeds, every arm against the baseline, and all runs."""
-    measure = "error" if any(result["error"] for result in results) else "residual"
-    floor = floor_of(results[0]["error"]) if measure == "error" else 0.0
-    runs: dict[str, list[dict[str, Any]]] = {arm: [] for arm in settings.arms}
-    for result in results:
-        both = {key: result[measure][key] for key in ("selected", "last")}
-        runs[result["arm"]].append(result | both)
-    values = {arm: {r["seed"]: r["selected"] for r in runs[arm]} for arm in runs}
-    base = settings.baseline
-    ratios = {arm: pair(values[arm], values[base], floor) for arm in runs}
-    del ratios[base]
-    sentences = [
-        comparison_sentence(arm, base, measure, found) for arm, found in ratios.items()
-    ]
-    spreads = {
-        arm: {key: spread([run[key] for run in found])._asdict() for key in _SHOWN}
-        for arm, found in runs.items()
-        if found
-    }
-    return {
-        "measure": _MEASURES[measure],
-        "floor": floor,
-        "baseline": base,
-        "arms": spreads,
-        "against_baseline": {a: r and r._asdict() for a, r in ratios.items()},
-        "table": comparison_table(runs, measure, floor),
-        "sentences": sentences,
-        "warnings": _warnings(results),
-        "runs": results,
-    }
-
-
-def _warnings(results: list[dict[str, Any]]) -> list[str]:
-    """A time is an equal budget only if the machine was equally fast."""
-    steps = [run["step"] for run in results if run["status"] == "time_reached"]
-    if not steps or 0 < max(steps) <= _MOST_UNEQUAL * min(steps):
-        return []
-    return [
-        f"In the same time runs made {min(steps)} to {max(steps)} steps: the machine "
-        "was busy, or the time too short. Give more `--minutes`, or `--steps`."
-    ]
 
 
 def of_versions(programs: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -192,7 +119,7 @@ def text_of(content: Mapping[str, Any]) -> str:
     if not content["runs"]:
         return "No run has ended yet.\n"
     measure = f"Measured is the {content['measure']}"
-    if content["measure"] == _MEASURES["residual"]:
+    if content["measure"] == MEASURES["residual"]:
         measure += ", for there is no reference; the points are the same for all arms"
     told = [*content["sentences"], *content["warnings"]]
     lines = "".join(f"- {line}\n" for line in told)

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import tyro
 
 from .. import cli
+from ..core import shown
 from ._base import BAD_INPUT, FAILED, INTERRUPTED, AbstractCommand
 from .mistakes import explain, is_mistake
-from .names import shown
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -3,7 +3,6 @@
 import dataclasses
 import difflib
 import inspect
-import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import ModuleType
@@ -11,14 +10,10 @@ from typing import Any, TypeVar
 
 from .. import adapt, optim, problems
 from ..adapt import presets
+from ..core import shown
 from ._base import UsageError
 
 _T = TypeVar("_T")
-
-
-def shown(name: str) -> str:
-    """`AllenCahn` as it is typed: `allen-cahn`."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z][a-z])|_", "-", name).lower()
 
 
 def listed(options: Mapping[str, Any]) -> str:

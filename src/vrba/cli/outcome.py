@@ -7,29 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core import Status
+from ..core import ending
 from ..train import Solution, disagreement
-
-_ENDINGS = {
-    str(Status[status]): name
-    for name, status in (
-        ("num_steps_reached", Status.num_steps_reached),
-        ("time_reached", Status.time_reached),
-        ("interrupted", Status.interrupted),
-        ("no_descent", Status.no_descent),
-        ("nonfinite_objective", Status.nonfinite_objective),
-    )
-}
-
 
 def status_of(solution: Solution) -> str:
     """The name of the reason why the run ended, such as `time_reached`."""
     return ending(solution.result["status"])
-
-
-def ending(text: str) -> str:
-    """The name of the status that has this text."""
-    return _ENDINGS.get(text, "ended")
 
 
 def is_bad(status: str) -> bool:

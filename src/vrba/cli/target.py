@@ -12,7 +12,7 @@ from typing import Any
 
 from ..problems import AbstractProblem
 from ._base import UsageError
-from .names import known_problems, pick, shown
+from .names import known_problems, pick
 
 _FILE = re.compile(r"(.+\.py)(?::(\w+))?")
 

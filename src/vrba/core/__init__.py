@@ -10,6 +10,7 @@ from .checks import check_count as check_count
 from .checks import check_positive as check_positive
 from .describe import describe as describe
 from .describe import rebuild as rebuild
+from .describe import shown as shown
 from .dtypes import float_dtype as float_dtype
 from .flat import as_arrays as as_arrays
 from .flat import as_reals as as_reals
@@ -23,6 +24,9 @@ from .progress import span as span
 from .record import append_line as append_line
 from .record import read_last_line as read_last_line
 from .record import read_lines as read_lines
+from .result import ending as ending
+from .result import floor_of as floor_of
+from .result import result_sentence as result_sentence
 from .roots import find_root as find_root
 from .status import Status as Status
 from .trees import choose as choose

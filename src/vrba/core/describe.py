@@ -2,10 +2,16 @@
 
 import dataclasses
 import hashlib
+import re
 from typing import Any
 
 import equinox as eqx
 import numpy as np
+
+
+def shown(name: str) -> str:
+    """`AllenCahn` as it is typed: `allen-cahn`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z][a-z])|_", "-", name).lower()
 
 
 def describe(value: Any) -> Any:

@@ -13,7 +13,6 @@ from .recipe import default_recipe as default_recipe
 from .run_folder import RunFolder as RunFolder
 from .solution import Solution as Solution
 from .solution import disagreement as disagreement
-from .solution import floor_of as floor_of
 from .solve import solve as solve
 from .state import Check as Check
 from .state import TrainState as TrainState

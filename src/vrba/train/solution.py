@@ -12,7 +12,7 @@ from jaxtyping import Float
 from scipy.io import netcdf_file
 
 from .. import problems
-from ..core import load_tree, precision, rebuild, save_tree
+from ..core import load_tree, precision, rebuild, result_sentence, save_tree
 from ..problems import AbstractProblem, Formulation, Reference
 from .about import known_classes
 from .recipe import Recipe
@@ -143,26 +143,7 @@ class Solution(eqx.Module):
 
     def sentence(self) -> str:
         """The result in one sentence."""
-        result = self.result
-        name = type(self.problem).__name__
-        text = (
-            f"{name}: residual {result['residual_l2']:.2e} (root mean square on "
-            f"held-out points, largest {result['residual_max']:.1e}) after "
-            f"{result['step']} steps and {result['seconds']:.0f} s"
-        )
-        if result.get("unknowns"):
-            found = [f"{n} = {value:.6g}" for n, value in result["unknowns"].items()]
-            text += f"; {', '.join(found)}"
-        errors = result.get("errors")
-        if not errors:
-            return text + "; there is no reference to compare with."
-        floor = floor_of(errors)
-        shown = [max(errors[which], floor) for which in ("selected", "last")]
-        signs = ["<" if errors[w] < floor else "" for w in ("selected", "last")]
-        return text + (
-            f"; relative L2 error {signs[0]}{shown[0]:.2e} (selected by residual), "
-            f"{signs[1]}{shown[1]:.2e} (last)."
-        )
+        return result_sentence(type(self.problem).__name__, self.result)
 
     def _repr_html_(self) -> str:
         lines = [("Solution", self.sentence()), ("Recipe", repr(self.trainer.recipe))]
@@ -236,11 +217,6 @@ def errors_of(
     for name, true in reference.unknowns.items():
         found[f"unknown {name}"] = abs(values[name] - true) / (abs(true) or 1.0)
     return found
-
-
-def floor_of(errors: dict[str, float]) -> float:
-    """Below three times its own error a reference cannot tell errors apart."""
-    return 3 * errors["of_reference"]
 
 
 def reference_of(formulation: Formulation) -> Reference | None:

@@ -4,19 +4,30 @@ import io
 import os
 from pathlib import Path
 
-import numpy as np
 from matplotlib.figure import Figure
 
 from ...core import write_atomically
-from .solution import plot_solution
+from .. import figures
+from ..run import RunRecord
+from ._base import RunFigure
 
 
-def write_figures(run: str | os.PathLike[str]) -> list[Path]:
-    """Draws what the run folder holds into its folder `figures`."""
-    with np.load(Path(run) / "fields.npz", allow_pickle=False) as file:
-        fields = {name: file[name] for name in file.files}
-    path = Path(run) / "figures" / "solution.png"
-    return [write_figure(plot_solution(fields), path)]
+def figures_of(run: RunRecord) -> list[tuple[RunFigure, Figure]]:
+    """All figures that there is something to show in, in the order of a page."""
+    known = [one for one in vars(figures).values() if isinstance(one, RunFigure)]
+    drawn = [(one, one.plot(run)) for one in sorted(known, key=lambda one: one.place)]
+    return [(one, figure) for one, figure in drawn if figure is not None]
+
+
+def write_figures(run: RunRecord | str | os.PathLike[str]) -> list[Path]:
+    """Draws all figures of a run into its folder `figures`."""
+    if not isinstance(run, RunRecord):
+        run = RunRecord.read(run)
+    folder = run.path / "figures"
+    return [
+        write_figure(figure, folder / f"{one.name}.png")
+        for one, figure in figures_of(run)
+    ]
 
 
 def write_figure(figure: Figure, path: Path) -> Path:

@@ -1,0 +1,49 @@
+"""What a run has come to, in words."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from .status import Status
+
+_ENDINGS = {
+    str(Status[status]): name
+    for name, status in (
+        ("num_steps_reached", Status.num_steps_reached),
+        ("time_reached", Status.time_reached),
+        ("interrupted", Status.interrupted),
+        ("no_descent", Status.no_descent),
+        ("nonfinite_objective", Status.nonfinite_objective),
+    )
+}
+
+
+def ending(text: str) -> str:
+    """The name of the status that has this text."""
+    return _ENDINGS.get(text, "ended")
+
+
+def floor_of(errors: Mapping[str, float]) -> float:
+    """Below three times its own error a reference cannot tell errors apart."""
+    return 3 * errors["of_reference"]
+
+
+def result_sentence(name: str, result: Mapping[str, Any]) -> str:
+    """The result of the run of a problem in one sentence."""
+    text = (
+        f"{name}: residual {result['residual_l2']:.2e} (root mean square on "
+        f"held-out points, largest {result['residual_max']:.1e}) after "
+        f"{result['step']} steps and {result['seconds']:.0f} s"
+    )
+    if result.get("unknowns"):
+        found = [f"{n} = {value:.6g}" for n, value in result["unknowns"].items()]
+        text += f"; {', '.join(found)}"
+    errors = result.get("errors")
+    if not errors:
+        return text + "; there is no reference to compare with."
+    floor = floor_of(errors)
+    shown = [max(errors[which], floor) for which in ("selected", "last")]
+    signs = ["<" if errors[w] < floor else "" for w in ("selected", "last")]
+    return text + (
+        f"; relative L2 error {signs[0]}{shown[0]:.2e} (selected by residual), "
+        f"{signs[1]}{shown[1]:.2e} (last)."
+    )

@@ -1,0 +1,98 @@
+"""What a page says of several runs."""
+
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from .figures import plot_arms_dynamics, plot_comparison
+from .markup import (
+    PAGE,
+    Page,
+    Picture,
+    Section,
+    bullets,
+    code,
+    escape,
+    links,
+    paragraph,
+    table,
+)
+from .several import ComparisonRecord
+
+
+def page_of_comparison(comparison: ComparisonRecord, out: Path) -> Page:
+    """A page that is to be in the folder `out`: result, figures, links to the runs."""
+    content = comparison.content
+    alarms = [*content.get("warnings", ()), *_failures(content)]
+    told = bullets(alarms) if alarms else paragraph("No warnings.")
+    sections = [
+        Section("result", "Result", _result(content)),
+        Section("warnings", "Warnings", told),
+        Section("runs", "Runs", _run_links(comparison, out)),
+    ]
+    if comparison.command:
+        again = code(comparison.command)
+        sections.append(Section("reproduce", "Do it again", again))
+    head = paragraph(comparison.sentence(), "result")
+    title = f"{comparison.name}: comparison"
+    return Page(title, head, sections, _pictures(comparison))
+
+
+def _result(content: dict[str, Any]) -> str:
+    """The table and what it says."""
+    if not content.get("runs"):
+        return paragraph("No run has ended yet.")
+    rows = [
+        [cell.strip() for cell in line.strip("| ").split(" | ")]
+        for line in content["table"].splitlines()
+        if not line.startswith("| -")
+    ]
+    return table(rows) + bullets(content.get("sentences", ()))
+
+
+def _pictures(comparison: ComparisonRecord) -> list[Picture]:
+    records = comparison.records()
+    found = [
+        Picture(
+            "comparison",
+            "Curves",
+            "The median over seeds as a line, lowest to highest as a band: a lower "
+            "line is better only if the bands are apart.",
+            plot_comparison(records, comparison.measure, comparison.label),
+        )
+    ]
+    dynamics = plot_arms_dynamics(records)
+    if dynamics is not None:
+        caption = (
+            "A lower variance means a more even residual; a higher signal-to-noise "
+            "ratio means that points agree more on where to go."
+        )
+        title = "Dynamics of learning"
+        found.append(Picture("arms-dynamics", title, caption, dynamics))
+    return found
+
+
+def _failures(content: dict[str, Any]) -> list[str]:
+    return [f"{name}: {text}" for name, text in content.get("failures", {}).items()]
+
+
+def _run_links(comparison: ComparisonRecord, out: Path) -> str:
+    """To the page of each run that has one; else where it stands."""
+    lines = ""
+    for arm, runs in comparison.arms.items():
+        for run in runs:
+            name = f"{arm}, seed {run.about.get('seed', 0)}"
+            page = run.path / PAGE
+            if page.exists():
+                name = links({name: _address(page, out)})
+            else:
+                name = escape(name)
+            lines += f"<li>{name}: {escape(run.sentence())}</li>\n"
+    return f"<ul>{lines}</ul>" if lines else paragraph("No run has begun yet.")
+
+
+def _address(page: Path, out: Path) -> str:
+    """From the page in one folder to another page."""
+    way = os.path.relpath(page.resolve(), out.resolve())
+    return quote(Path(way).as_posix())

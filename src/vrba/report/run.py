@@ -1,0 +1,159 @@
+"""A run as its folder tells it, also while it goes on."""
+
+import dataclasses
+import json
+import os
+import re
+import shlex
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..core import BrokenFileError, load_header, read_lines, result_sentence, shown
+
+Entry = dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class RunRecord:
+    """What was asked for (`about`), logged (`record`), found (`result`), its arrays for
+    figures (`fields`), and the points drawn at some steps (`drawn`).
+
+    What is not there yet is empty, `fields` is None; `result` has a status only once
+    the run has ended.
+    """
+
+    path: Path
+    about: dict[str, Any]
+    record: list[Entry] = dataclasses.field(default_factory=list)
+    fields: dict[str, np.ndarray] | None = None
+    result: dict[str, Any] = dataclasses.field(default_factory=dict)
+    drawn: dict[int, np.ndarray] = dataclasses.field(default_factory=dict)
+
+    @staticmethod
+    def read(path: str | os.PathLike[str]) -> "RunRecord":
+        """Reads a run folder; none of its code is run."""
+        path = Path(path)
+        about = read_json(path / "recipe.json", f"`{path}` is no run folder")
+        best, arrays = path / "checkpoint" / "best.npz", path / "fields.npz"
+        return RunRecord(
+            path,
+            about,
+            read_record(path),
+            _arrays(arrays) if arrays.exists() else None,
+            load_header(best) if best.exists() else {},
+            _drawn(path / "drawn"),
+        )
+
+    @property
+    def name(self) -> str:
+        """The problem's name."""
+        return str(_part(self.about, "problem").get("name", self.path.name))
+
+    @property
+    def dtype(self) -> str:
+        """The precision in which it was trained."""
+        return str(_part(self.about, "recipe").get("dtype", "float64"))
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more is to come, unless it is resumed."""
+        return "status" in self.result
+
+    @property
+    def step(self) -> int:
+        """How far it is known to have come."""
+        return int(max(self.result.get("step", 0), self._last("step", 0)))
+
+    @property
+    def seconds(self) -> float:
+        """The time spent on it so far."""
+        return float(max(self.result.get("seconds", 0.0), self._last("seconds", 0.0)))
+
+    @property
+    def diagnose_seconds(self) -> float | None:
+        """The part of it that was spent on diagnostics, if that was logged."""
+        known = [entry.get("diagnose_seconds") for entry in self.record]
+        return next((value for value in reversed(known) if value is not None), None)
+
+    def sentence(self) -> str:
+        """The result, or where the run stands."""
+        if self.has_ended and "residual_l2" in self.result:
+            return result_sentence(self.name, self.result)
+        text = f"{self.name}: the run has not ended; "
+        if not self.record:
+            return text + "nothing was logged yet."
+        text += f"after {self.step} steps and {self.seconds:.0f} s"
+        entry = self.record[-1]
+        for key, name in (("residual_l2", "residual"), ("error", "relative L2 error")):
+            if entry.get(key) is not None:
+                text += f" the {name} is {entry[key]:.2e},"
+        return text.rstrip(",") + "."
+
+    def command(self) -> str:
+        """What to type to make such a run again."""
+        said = self.about.get("command")
+        if said:
+            return said if isinstance(said, str) else shlex.join(map(str, said))
+        problem = _part(self.about, "problem")
+        target = shown(self.name)
+        if not problem.get("is_shipped", True):
+            target = f"FILE.py:{self.name}"
+        words = ["vrba", "solve", target]
+        for name, value in _part(problem, "settings").items():
+            if name != "class" and isinstance(value, int | float | str):
+                words += ["--set", f"{name}={value}"]
+        for key, flag in (("seed", "--seed"), ("minutes", "--minutes")):
+            if self.about.get(key) is not None:
+                words += [flag, str(self.about[key])]
+        return shlex.join(words)
+
+    def _last(self, key: str, default: float) -> Any:
+        return (self.record[-1].get(key) if self.record else None) or default
+
+
+def read_json(path: Path, complaint: str) -> dict[str, Any]:
+    """A JSON object; the complaint says what a folder without it is not."""
+    if not path.exists():
+        raise ValueError(f"{complaint}: it has no {path.name}.")
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise BrokenFileError(f"`{path}` is damaged: {error}.") from error
+    if not isinstance(content, dict):
+        raise BrokenFileError(f"`{path}` is damaged: it holds no settings.")
+    return content
+
+
+def read_record(path: Path) -> list[Entry]:
+    """What a run has logged so far; an entry without a step is none."""
+    lines = read_lines(path / "metrics.jsonl")
+    return [one for one in lines if isinstance(one, dict) and "step" in one]
+
+
+def _part(values: dict[str, Any], key: str) -> dict[str, Any]:
+    """The settings under a key, if there are any."""
+    found = values.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _arrays(path: Path) -> dict[str, np.ndarray]:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise BrokenFileError(f"`{path}` is not whole: {error}.") from error
+
+
+def _drawn(folder: Path) -> dict[int, np.ndarray]:
+    """Points by step, in the order of steps; what is being written is left out."""
+    found = {}
+    for path in folder.glob("*.npy"):
+        if re.fullmatch(r"\d+", path.stem):
+            try:
+                found[int(path.stem)] = np.load(path, allow_pickle=False)
+            except (OSError, ValueError, EOFError):
+                continue
+    return dict(sorted(found.items()))
