@@ -185,7 +185,7 @@ def test_seeds_disagree(done, folder, monkeypatch):
 
     is_dict = lambda value: isinstance(value, dict)
     monkeypatch.setattr(solve, "solve_problem", fake)
-    monkeypatch.setattr(solve, "write_figures", lambda run: [])
+    monkeypatch.setattr(solve, "draw_report", lambda run, raises: None)
     words = ["solve", "decay.py", "--seed", 5, "--seeds", 2, "--out", "many"]
     code, out, _ = call(*words, "--json")
     found = json.loads(out)

@@ -69,6 +69,7 @@ def test_an_error_of_zero_can_be_drawn(tmp_path):
     fields = make_fields(["t", "x"], ["u"])
     fields["reference u"] = fields["u"]
     np.savez(tmp_path / "fields.npz", **fields)
+    (tmp_path / "recipe.json").write_text("{}")
     (path,) = write_figures(tmp_path)
     assert path == tmp_path / "figures" / "solution.png"
     assert path.read_bytes().startswith(b"\x89PNG")

@@ -3,4 +3,6 @@
 from ._base import AbstractCommand as AbstractCommand
 from .compare import Compare as Compare
 from .list import List as List
+from .report import Report as Report
 from .solve import Solve as Solve
+from .watch import Watch as Watch

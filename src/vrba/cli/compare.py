@@ -10,11 +10,13 @@ from tyro.conf import OmitArgPrefixes, arg
 
 from ..core import precision
 from ..problems import AbstractProblem
+from ..report.markup import PAGE
 from ..train.run_folder import describe_problem
 from ._base import DONE, FAILED, INTERRUPTED, AbstractCommand, UsageError
 from .arms import Settings, recipes_of
 from .children import run_all
 from .comparison import ComparisonFolder, text_of
+from .drawing import draw_report
 from .flags import Count, Folder, Minutes, Pairs, Switch, Target
 from .machine import bytes_of_run, choose_jobs, share_of_cores
 from .names import known_policies, known_problems, listed
@@ -91,8 +93,8 @@ class Compare(AbstractCommand):
         finally:
             watcher.board.close()
             content = folder.write(settings, describe, watcher.failures)
-        figure = folder.draw(settings)
-        _tell(self, content, folder, figure)
+        _tell(self, content, folder)
+        draw_report(folder.path, raises=self.debug)
         if is_stopped:
             again = shlex.join(["vrba", "compare", "--resume", str(plan.out)])
             sys.stderr.write(f"Stopped, and all is saved. To go on: {again}\n")
@@ -185,11 +187,9 @@ def _resumed(flags: Compare, out: Path) -> _Plan:
     return _Plan(settings, problem, out, jobs)
 
 
-def _tell(
-    flags: Compare, content: dict[str, Any], folder: ComparisonFolder, figure: Path
-) -> None:
+def _tell(flags: Compare, content: dict[str, Any], folder: ComparisonFolder) -> None:
     """The result on standard output."""
-    text = text_of(content) + f"\nSee {folder.path}, the curves in {figure}.\n"
+    text = text_of(content) + f"\nSee {folder.path / PAGE}.\n"
     if flags.json:
         text = as_json(content | {"folder": str(folder.path)}) + "\n"
     sys.stdout.write(text)

@@ -10,11 +10,12 @@ from tyro.conf import OmitArgPrefixes, arg
 
 from ..core import precision
 from ..problems import AbstractProblem
-from ..report import Panel, write_figures
-from ..train import Lines, Recipe, RunFolder, Solution
+from ..report import Panel, TensorBoard
+from ..train import AbstractCallback, Lines, Recipe, RunFolder, Several, Solution
 from ..train import solve as solve_problem
 from ._base import DONE, FAILED, INTERRUPTED, AbstractCommand, UsageError
 from .flags import Folder, Minutes, Pairs, Switch, Target
+from .drawing import draw_report
 from .names import known_problems, listed
 from .outcome import as_json, best_of, sentence, status_of, summary_of_all
 from .recipe import (
@@ -55,6 +56,8 @@ class Solve(AbstractCommand):
     """Resume although the problem has changed."""
     export: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
     """Write the solution on a grid, as .npz or NetCDF (.nc)."""
+    tensorboard: Switch = False
+    """Write curves for TensorBoard into RUN/tensorboard, too."""
     json: Switch = False
     """Print the result as one JSON object, the last line."""
     debug: Switch = False
@@ -86,7 +89,7 @@ class Solve(AbstractCommand):
             self.export.parent.mkdir(parents=True, exist_ok=True)
             solutions[best].export(self.export)
         for run in runs:
-            write_figures(run)
+            draw_report(run, raises=self.debug)
         return _exit_code(solutions)
 
 
@@ -165,7 +168,7 @@ def _solve_one(
             start=start,
             resume=flags.resume is not None,
             allows_change=flags.allow_change,
-            callback=panel or Lines(tells_result=False),
+            callback=_callback(flags, panel, run),
         )
     except KeyboardInterrupt:  # before the first step, or at the second Ctrl-C
         if RunFolder(run).checkpoint("latest").exists():
@@ -178,6 +181,14 @@ def _solve_one(
         sys.stderr.write("Stopped, and all is saved. ")
         sys.stderr.write(_how_to_resume(flags, recipe, run))
     return solution
+
+
+def _callback(flags: Solve, panel: Panel | None, run: Path) -> AbstractCallback:
+    """Who tells of a run."""
+    teller = panel or Lines(tells_result=False)
+    if not flags.tensorboard:
+        return teller
+    return Several(teller, TensorBoard(run / "tensorboard"))
 
 
 def _how_to_resume(flags: Solve, recipe: Recipe, run: Path) -> str:

@@ -68,8 +68,8 @@ def _write(page: Page, out: Path) -> Path:
     """Figures as PNG, and the page with all of them inside."""
     shown = ""
     for one in page.pictures:
-        panels = panels_as_svg(one.figure, one.name)  # first: it lays panels out
         write_figure(one.figure, out / "figures" / f"{one.name}.png")
+        panels = panels_as_svg(one.figure, one.name)
         shown += figure(one.name, one.title, panels, one.caption)
     if not shown:
         shown = paragraph("Nothing was logged yet that could be drawn.")

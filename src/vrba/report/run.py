@@ -33,8 +33,11 @@ class RunRecord:
     drawn: dict[int, np.ndarray] = dataclasses.field(default_factory=dict)
 
     @staticmethod
-    def read(path: str | os.PathLike[str]) -> "RunRecord":
-        """Reads a run folder; none of its code is run."""
+    def read(
+        path: str | os.PathLike[str], *, has_arrays: bool = True
+    ) -> "RunRecord":
+        """Reads a run folder, without the arrays for figures if told so; none of its
+        code is run."""
         path = Path(path)
         about = read_json(path / "recipe.json", f"`{path}` is no run folder")
         best, arrays = path / "checkpoint" / "best.npz", path / "fields.npz"
@@ -42,9 +45,9 @@ class RunRecord:
             path,
             about,
             read_record(path),
-            _arrays(arrays) if arrays.exists() else None,
+            _arrays(arrays) if has_arrays and arrays.exists() else None,
             load_header(best) if best.exists() else {},
-            _drawn(path / "drawn"),
+            _drawn(path / "drawn") if has_arrays else {},
         )
 
     @property
@@ -59,18 +62,20 @@ class RunRecord:
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more is to come, unless it is resumed."""
-        return "status" in self.result
+        """Whether nothing more is to come; a run that was resumed has logged more than
+        it had come to."""
+        done = self.result.get("step", 0)
+        return "status" in self.result and self._last("step") <= done
 
     @property
     def step(self) -> int:
         """How far it is known to have come."""
-        return int(max(self.result.get("step", 0), self._last("step", 0)))
+        return int(max(self.result.get("step", 0), self._last("step")))
 
     @property
     def seconds(self) -> float:
         """The time spent on it so far."""
-        return float(max(self.result.get("seconds", 0.0), self._last("seconds", 0.0)))
+        return float(max(self.result.get("seconds", 0.0), self._last("seconds")))
 
     @property
     def diagnose_seconds(self) -> float | None:
@@ -110,8 +115,9 @@ class RunRecord:
                 words += [flag, str(self.about[key])]
         return shlex.join(words)
 
-    def _last(self, key: str, default: float) -> Any:
-        return (self.record[-1].get(key) if self.record else None) or default
+    def _last(self, key: str) -> Any:
+        """What was logged last, or zero."""
+        return (self.record[-1].get(key) if self.record else None) or 0
 
 
 def read_json(path: Path, complaint: str) -> dict[str, Any]:
@@ -130,7 +136,7 @@ def read_json(path: Path, complaint: str) -> dict[str, Any]:
 def read_record(path: Path) -> list[Entry]:
     """What a run has logged so far; an entry without a step is none."""
     lines = read_lines(path / "metrics.jsonl")
-    return [one for one in lines if isinstance(one, dict) and "step" in one]
+    return [one for one in lines if "step" in one]
 
 
 def _part(values: dict[str, Any], key: str) -> dict[str, Any]:

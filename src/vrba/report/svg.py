@@ -5,12 +5,16 @@ import re
 
 import matplotlib
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
 from .markup import escape
 
 _MARGIN = 0.06  # inches
+_LARGEST = 1.25  # pixels a point, so that text stays of one size
+_POINTS = 72  # an inch
+_UNSAID = ("Date", "Creator", "Format", "Type")
 _SETTINGS = {"svg.fonttype": "none", "svg.image_inline": True}
 
 
@@ -19,20 +23,19 @@ def panels_as_svg(figure: Figure, name: str) -> list[str]:
     it, so that a narrow page can stack what a wide one shows side by side.
 
     Black becomes the colour of the page's text. `name` keeps the ids of several figures
-    of one page apart.
+    of one page apart. The figure is used up: its background is gone.
     """
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
+    figure.patch.set_visible(False)
+    if figure.get_suptitle():
+        figure.suptitle("")  # it belongs to all panels
     groups = _groups(figure)
     found = []
     for k, (panel, scales) in enumerate(groups):
         for other, others in groups:
             for axes in (other, *others):
                 axes.set_visible(other is panel)
+        panel.patch.set_visible(False)
         found.append(_svg(figure, panel, [panel, *scales], f"{name}-{k}"))
-    for panel, scales in groups:
-        for axes in (panel, *scales):
-            axes.set_visible(True)
     return found
 
 
@@ -48,25 +51,22 @@ def _groups(figure: Figure) -> list[tuple[Axes, list[Axes]]]:
 
 
 def _svg(figure: Figure, panel: Axes, axes: list[Axes], name: str) -> str:
-    title = getattr(figure, "_suptitle", None)
-    if title is not None:
-        title.set_visible(False)  # it belongs to all panels
+    """The panel, cut out of the figure by what is shown of it."""
+    canvas, buffer = FigureCanvasSVG(figure), io.StringIO()
+    with matplotlib.rc_context(_SETTINGS | {"svg.hashsalt": name}):
+        canvas.print_svg(buffer, metadata=dict.fromkeys(_UNSAID))
     boxes = [one.get_tightbbox() for one in axes]
     box = Bbox.union([one for one in boxes if one is not None])
-    box = box.transformed(figure.dpi_scale_trans.inverted()).padded(_MARGIN)
-    buffer = io.StringIO()
-    with matplotlib.rc_context(_SETTINGS | {"svg.hashsalt": name}):
-        figure.savefig(
-            buffer,
-            format="svg",
-            dpi=110,
-            bbox_inches=box,
-            transparent=True,
-            metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
-        )
-    if title is not None:
-        title.set_visible(True)
-    return _for_page(buffer.getvalue(), name, _label(panel))
+    inches = box.transformed(figure.dpi_scale_trans.inverted()).padded(_MARGIN)
+    left, bottom, right, top = (_POINTS * inches.extents).tolist()
+    height = _POINTS * figure.get_figheight()
+    view = f"{left:.1f} {height - top:.1f} {right - left:.1f} {top - bottom:.1f}"
+    most = _LARGEST * (right - left)
+    head = (
+        f'<svg viewBox="{view}" style="max-width:{most:.0f}px" role="img" '
+        f'aria-label="{escape(_label(panel))}" fill="currentColor">'
+    )
+    return head + _content(buffer.getvalue(), name)
 
 
 def _label(panel: Axes) -> str:
@@ -78,20 +78,11 @@ def _label(panel: Axes) -> str:
     return f"{up} against {across}"
 
 
-def _for_page(text: str, name: str, label: str) -> str:
-    """Without what only a file needs; ids of its own; black as the text."""
-    text = text[text.index("<svg") :]
+def _content(text: str, name: str) -> str:
+    """What is in the element, with ids of its own, and black as the text."""
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = text[text.index("<svg") :].split(">", 1)[1]
     text = re.sub(r'\bid="', f'id="{name}-', text)
     text = re.sub(r'href="#', f'href="#{name}-', text)
     text = re.sub(r"url\(#", f"url(#{name}-", text)
-    text = text.replace("#000000", "currentColor")
-    head, rest = text.split(">", 1)
-    box = re.search(r'viewBox="[^"]+"', head)
-    width = re.search(r'width="([\d.]+)pt"', head)
-    shape = f" {box[0]}" if box else ""
-    size = f' style="max-width:{1.6 * float(width[1]):.0f}px"' if width else ""
-    return (
-        f'<svg{shape}{size} role="img" '
-        f'aria-label="{escape(label)}" fill="currentColor">{rest}'
-    )
+    return text.replace("#000000", "currentColor")

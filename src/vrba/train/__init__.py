@@ -7,6 +7,7 @@ from .balance import GradientNorms as GradientNorms
 from .callbacks import AbstractCallback as AbstractCallback
 from .callbacks import Lines as Lines
 from .callbacks import Plan as Plan
+from .callbacks import Several as Several
 from .callbacks import Silent as Silent
 from .recipe import Recipe as Recipe
 from .recipe import default_recipe as default_recipe

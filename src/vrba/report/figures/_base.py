@@ -6,16 +6,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from ..run import RunRecord
 
 Record = Sequence[Mapping[str, Any]]
 Arrays = Mapping[str, np.ndarray]
 
-PANEL = (4.4, 3.4)  # inches
+PANEL = (4.4, 3.4)  # inches, with its margins
+_LEFT, _RIGHT, _BOTTOM, _TOP = 0.85, 0.25, 0.55, 0.4
 DOTS = "#3b7dd8"  # seen on white and on black
 # From dark to light, so that they differ without colour as well.
 STYLES: tuple[tuple[str, Any, str], ...] = (
@@ -27,6 +27,8 @@ STYLES: tuple[tuple[str, Any, str], ...] = (
     ("#b0a3d4", (0, (8, 3)), "P"),
 )
 _NUM_MARKERS = 8
+_NUM_TICKS = 5
+_FEW_DECADES = 1.5
 _LONGEST = 5  # a panel, relative to its width, that is still drawn to scale
 
 
@@ -45,13 +47,28 @@ class RunFigure(NamedTuple):
 def new_panels(num_panels: int, num_columns: int = 3) -> tuple[Figure, list[Axes]]:
     """A figure with so many panels, row by row."""
     columns = min(num_panels, num_columns)
-    rows = -(-num_panels // columns)
-    size = (PANEL[0] * columns, PANEL[1] * rows)
-    figure = Figure(figsize=size, layout="constrained")
-    panels = list(figure.subplots(rows, columns, squeeze=False).flat)
+    figure, grid = new_grid(-(-num_panels // columns), columns)
+    panels = list(grid.flat)
     for panel in panels[num_panels:]:
         panel.remove()
     return figure, panels[:num_panels]
+
+
+def new_grid(num_rows: int, num_columns: int) -> tuple[Figure, np.ndarray]:
+    """A figure of rows and columns of panels. Margins are given, not measured from the
+    text in them, which would take longer than to draw it."""
+    width, height = PANEL[0] * num_columns, PANEL[1] * num_rows
+    figure = Figure(figsize=(width, height))
+    across, up = PANEL[0] - _LEFT - _RIGHT, PANEL[1] - _BOTTOM - _TOP
+    figure.subplots_adjust(
+        left=_LEFT / width,
+        right=1 - _RIGHT / width,
+        bottom=_BOTTOM / height,
+        top=1 - _TOP / height,
+        wspace=(_LEFT + _RIGHT) / across,
+        hspace=(_BOTTOM + _TOP) / up,
+    )
+    return figure, figure.subplots(num_rows, num_columns, squeeze=False)
 
 
 def values_of(
@@ -90,17 +107,32 @@ def finish(panel: Axes, *, is_log: bool = True, **labels: str) -> None:
     panel.set(**labels)  # pyright: ignore[reportArgumentType]
     if is_log:
         panel.set_yscale("log")
-        say_plainly(panel.yaxis)
+    thin_ticks(panel.xaxis, panel.yaxis)
     panel.grid(which="major", color="0.5", alpha=0.25)
     handles, names = panel.get_legend_handles_labels()
     if handles:
         panel.legend(handles, names, frameon=False, fontsize="small")
 
 
-def say_plainly(axis: Axis) -> None:
-    """`1e-05` on a logarithmic axis: raised exponents cost half of a drawing's time."""
-    axis.set_major_formatter(LogFormatter())
-    axis.set_minor_formatter(LogFormatter())
+def thin_ticks(*axes: Axis) -> None:
+    """Few ticks, said plainly: `1e-5`. Ticks are most of a drawing's time."""
+    for axis in axes:
+        if axis.get_scale() == "log":
+            _thin_log(axis)
+        else:
+            axis.set_major_locator(MaxNLocator(_NUM_TICKS, steps=[1, 2, 5, 10]))
+
+
+def _thin_log(axis: Axis) -> None:
+    """Numbers between powers of ten only where there are few powers."""
+    low, high = np.log10(axis.get_view_interval())
+    plain = FuncFormatter(lambda value, _: f"{value:g}".replace("e-0", "e-"))
+    axis.set_major_locator(LogLocator(numticks=_NUM_TICKS + 1))
+    axis.set_major_formatter(plain)
+    axis.set_minor_locator(NullLocator())
+    if high - low <= _FEW_DECADES:
+        axis.set_minor_locator(LogLocator(subs=(2, 5)))
+        axis.set_minor_formatter(plain)
 
 
 def add_scale(panel: Axes, colours: Any) -> None:
@@ -109,8 +141,7 @@ def add_scale(panel: Axes, colours: Any) -> None:
     if figure is None:
         return
     bar = figure.colorbar(colours, ax=panel)
-    if isinstance(colours.norm, LogNorm):
-        say_plainly(bar.ax.yaxis)
+    thin_ticks(bar.ax.yaxis)
 
 
 def shown_axes(fields: Arrays) -> dict[str, np.ndarray]:
@@ -147,6 +178,7 @@ def draw_map(
     mesh = panel.pcolormesh(first, second, values.T, shading="nearest", **options)
     add_scale(panel, mesh)
     panel.set(title=title, xlabel=across, ylabel=up)
+    thin_ticks(panel.xaxis, panel.yaxis)
     keep_shape(panel, axes)
 
 
@@ -163,11 +195,12 @@ def draw_points(
     if len(shown) < len(points):
         title = f"{len(shown):,} of {title}"
     panel.scatter(
-        shown[:, 0], shown[:, 1], s=2, color=DOTS, linewidths=0, rasterized=True
+        shown[:, 0], shown[:, 1], s=3, color=DOTS, linewidths=0, rasterized=True
     )
     across, up = axes
     panel.set(title=title, xlabel=across, ylabel=up)
     panel.set(xlim=_ends(axes[across]), ylim=_ends(axes[up]))
+    thin_ticks(panel.xaxis, panel.yaxis)
     keep_shape(panel, axes)
 
 

@@ -11,6 +11,7 @@ from ._base import (
     cut,
     draw_map,
     draw_points,
+    new_grid,
     place_of_cut,
     shown_axes,
 )
@@ -31,9 +32,7 @@ def plot_solution(fields: Arrays) -> Figure:
     if any(f"reference {name}" in fields for name in names):
         columns.append(_draw_error_line if is_line else _draw_error)
     has_points = "drawn points" in fields
-    size = (4.4 * (len(columns) + has_points), 3.6 * len(names))
-    figure = Figure(figsize=size, layout="constrained")
-    grid = figure.subplots(len(names), len(columns) + has_points, squeeze=False)
+    figure, grid = new_grid(len(names), len(columns) + has_points)
     for row, name in zip(grid, names, strict=True):
         for panel, draw in zip(row, columns, strict=False):
             draw(panel, fields, name, axes)

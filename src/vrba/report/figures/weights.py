@@ -13,12 +13,12 @@ from ._base import (
     finish,
     keep_shape,
     new_panels,
-    say_plainly,
     shown_axes,
+    thin_ticks,
 )
 
 _NUM_BINS = 50
-_NUM_HEXAGONS = 40
+_MOST_HEXAGONS = 40  # side by side
 
 
 def plot_weights(fields: Arrays | None) -> Figure | None:
@@ -43,7 +43,6 @@ def _draw_histogram(panel: Axes, weights: np.ndarray) -> None:
     panel.hist(weights, bins=list(bins), color=DOTS)
     panel.axvline(1.0, color="black", linewidth=1, linestyle="--", label="uniform")
     panel.set_xscale("log")
-    say_plainly(panel.xaxis)
     finish(panel, xlabel="weight relative to uniform", ylabel="points")
 
 
@@ -66,7 +65,7 @@ def _draw_places(
         points[:, -2],
         points[:, -1],
         weights,
-        gridsize=_NUM_HEXAGONS,
+        gridsize=int(np.clip(np.sqrt(len(points)) / 3, 10, _MOST_HEXAGONS)),
         norm=LogNorm(),
         cmap="viridis",
         linewidths=0.2,
@@ -74,6 +73,7 @@ def _draw_places(
     )
     add_scale(panel, cells)
     panel.set(title=title, xlabel=across, ylabel=up)
+    thin_ticks(panel.xaxis, panel.yaxis)
     keep_shape(panel, axes)
 
 

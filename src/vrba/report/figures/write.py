@@ -4,12 +4,15 @@ import io
 import os
 from pathlib import Path
 
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from ...core import write_atomically
 from .. import figures
 from ..run import RunRecord
 from ._base import RunFigure
+
+_DPI = 120
 
 
 def figures_of(run: RunRecord) -> list[tuple[RunFigure, Figure]]:
@@ -33,6 +36,7 @@ def write_figures(run: RunRecord | str | os.PathLike[str]) -> list[Path]:
 def write_figure(figure: Figure, path: Path) -> Path:
     """A figure as a PNG file, whole or not at all."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=120)
+    figure.set_dpi(_DPI)
+    FigureCanvasAgg(figure).print_png(buffer)  # `savefig` would draw twice
     write_atomically(path, buffer.getvalue())
     return path

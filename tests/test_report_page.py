@@ -1,0 +1,326 @@
+"""Pages about runs, and what a run folder tells."""
+
+import json
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from cli_cases import call
+from run_cases import ABOUT, ENDED, make_entry, make_run
+
+from vrba.core import BrokenFileError, append_line, save_tree
+from vrba.report import ComparisonRecord, RunRecord, diagnosed, write_report
+from vrba.report.summary import result_of, run_of, summarise
+
+FIGURES = ["solution", "curves", "dynamics", "residual", "weights", "drawn"]
+
+
+def figures_in(text):
+    return re.findall(r'<figure id="figure-([\w-]+)">', text)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """The page of a run that has all there is."""
+    run = make_run(tmp_path_factory.mktemp("page") / "burgers", seed=3)
+    path = write_report(run)
+    return path, path.read_text()
+
+
+# A run's folder.
+
+
+def test_run_record_holds_what_the_folder_holds(tmp_path):
+    run = RunRecord.read(make_run(tmp_path / "run", num_steps=300))
+    assert (run.name, run.dtype, run.has_ended) == ("Burgers", "float64", True)
+    assert (run.step, run.seconds) == (300, 7.0)
+    assert run.diagnose_seconds == pytest.approx(0.3)
+    assert [entry["step"] for entry in run.record[:2]] == [30, 60]
+    assert run.fields["u"].shape == (61, 81)
+    assert list(run.drawn) == sorted(run.drawn) and run.drawn[0].shape == (500, 2)
+    assert "error 1.00e-05 (selected by residual), 1.10e-05 (last)" in run.sentence()
+
+
+def test_missing_parts_are_empty(tmp_path):
+    (tmp_path / "recipe.json").write_text("{}")
+    run = RunRecord.read(tmp_path)
+    assert (run.record, run.fields, run.result, run.drawn) == ([], None, {}, {})
+    assert not run.has_ended and run.step == 0
+    assert "nothing was logged yet" in run.sentence()
+    text = write_report(tmp_path).read_text()
+    assert "Nothing was logged yet" in text and figures_in(text) == []
+
+
+def test_a_run_that_goes_on_or_was_resumed_has_not_ended(tmp_path):
+    going = RunRecord.read(make_run(tmp_path / "going", ended=False, num_steps=300))
+    assert not going.has_ended and going.step == 300
+    assert "has not ended; after 300 steps" in going.sentence()
+    resumed = make_run(tmp_path / "resumed", num_steps=300)
+    append_line(resumed / "metrics.jsonl", make_entry(330))
+    assert not RunRecord.read(resumed).has_ended
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "words"),
+    [
+        ("recipe.json", None, "is no run folder: it has no recipe.json"),
+        ("recipe.json", b"{", "recipe.json` is damaged"),
+        ("recipe.json", b"[1]", "recipe.json` is damaged"),
+        ("fields.npz", b"no zip", "fields.npz` is not whole"),
+        ("checkpoint/best.npz", b"no zip", "best.npz` is not whole"),
+    ],
+)
+def test_bad_folders_are_named(tmp_path, file, content, words):
+    run = make_run(tmp_path / "run", num_steps=30)
+    if content is None:
+        (run / file).unlink()
+    else:
+        (run / file).write_bytes(content)
+    with pytest.raises(ValueError, match=re.escape(words)) as caught:
+        RunRecord.read(run)
+    assert str(run) in str(caught.value)
+    code, _, err = call("report", run)
+    assert code == 2 and str(run) in err
+
+
+def test_half_a_line_and_half_a_file_of_points_are_left_out(tmp_path):
+    run = make_run(tmp_path / "run", num_steps=60)
+    with open(run / "metrics.jsonl", "a") as file:
+        file.write('{"no step": 1}\n{"step": 9')
+    (run / "drawn" / "77.npy").write_bytes(b"\x93NUMPY")
+    (run / "drawn" / "notes.npy").write_bytes(b"")
+    found = RunRecord.read(run)
+    assert [entry["step"] for entry in found.record] == [30, 60]
+    assert 77 not in found.drawn
+
+
+@pytest.mark.parametrize(
+    ("about", "command"),
+    [
+        ({}, "vrba solve burgers --set viscosity=0.0032 --seed 3 --minutes 1.5"),
+        ({"command": "vrba solve 'my pde.py'"}, "vrba solve 'my pde.py'"),
+        ({"command": ["vrba", "solve", "my pde.py"]}, "vrba solve 'my pde.py'"),
+        (
+            {"problem": {"name": "Mine", "is_shipped": False}, "minutes": None},
+            "vrba solve FILE.py:Mine --seed 3",
+        ),
+    ],
+)
+def test_command_to_do_it_again(tmp_path, about, command):
+    assert RunRecord(tmp_path, ABOUT | about).command() == command
+
+
+# The page of a run.
+
+
+def test_page_has_result_figures_cost_and_recipe(page):
+    path, text = page
+    assert path.name == "report.html" and figures_in(text) == FIGURES
+    for words in (
+        "<title>Burgers: burgers</title>",
+        "relative L2 error 1.00e-05 (selected by residual), 1.10e-05 (last).",
+        ENDED,
+        "61.0 s (61 s)",
+        "0.0203 s",
+        "3.0 s, 4.9 % of the time",
+        "1,341",
+        "0.10.2",
+        "vrba solve burgers --set viscosity=0.0032 --seed 3 --minutes 1.5",
+        "SSBroyden",
+        "num_points</th><td>8192",
+        "scans_pool</th><td>yes",
+        "correction</th><td>none",
+    ):
+        assert words in text, words
+    assert len(text.encode()) < 3e6
+    for name in FIGURES:
+        picture = (path.parent / "figures" / f"{name}.png").read_bytes()
+        assert picture.startswith(b"\x89PNG")
+
+
+def test_page_needs_nothing_else(page):
+    _, text = page
+    assert "<script" not in text and "@import" not in text
+    assert not re.search(r"https?://", text)
+    sources = re.findall(r'(?:src|href)="([^"]*)"', text)
+    assert all(source.startswith(("#", "data:")) for source in sources)
+
+
+def test_links_and_ids_fit(page):
+    _, text = page
+    ids = re.findall(r'\bid="([^"]+)"', text)
+    assert len(ids) == len(set(ids))
+    targets = re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', text)
+    assert {a or b for a, b in targets} <= set(ids)
+    sections = ["warnings", "figures", "cost", "reproduce", "recipe"]
+    assert re.findall(r'<a href="#(\w+)">', text) == sections
+
+
+def test_figures_have_labels_and_follow_the_colour_of_the_text(page):
+    _, text = page
+    heads = re.findall(r"<svg[^>]*>", text)
+    assert len(heads) == 3 + 4 + 2 + 1 + 2 + 6
+    assert all('role="img" aria-label="' in head for head in heads)
+    assert 'aria-label="relative L2 error against steps"' in text
+    assert "#000000" not in text.split("</style>", 1)[1] and "currentColor" in text
+
+
+def test_names_are_escaped(tmp_path):
+    evil = "<script>alert('&')</script>"
+    problem = {"name": evil, "is_shipped": False, "settings": {"class": evil}}
+    run = make_run(tmp_path / "a b", num_steps=90, problem=problem, command=evil)
+    entry = make_entry(120) | {f"residual_l2 {evil}": 0.1}
+    append_line(run / "metrics.jsonl", entry)
+    text = write_report(run).read_text()
+    assert "<script>" not in text and "&lt;script&gt;" in text
+
+
+def test_without_diagnostics_and_reference_some_figures_are_missing(tmp_path):
+    run = make_run(tmp_path / "run", diagnosed=False, reference=False, num_steps=90)
+    text = write_report(run, tmp_path / "out").read_text()
+    assert figures_in(text) == ["solution", "curves"]
+    assert "there is no reference to compare with" in text
+    assert "relative L2 error against" not in text and "diagnostics" not in text
+    assert (tmp_path / "out/figures/curves.png").exists()
+    assert not (run / "report.html").exists()
+
+
+def test_a_run_that_has_not_ended_has_a_page(tmp_path):
+    run = make_run(tmp_path / "run", ended=False, num_steps=90)
+    text = write_report(run).read_text()
+    assert "The run has not ended." in text
+    assert figures_in(text) == ["curves", "dynamics", "drawn"]
+
+
+def test_nulls_in_the_log_are_left_out(tmp_path):
+    run = make_run(tmp_path / "run", num_steps=30)
+    empty = {key: None for key in make_entry(60)} | {"step": 60, "seconds": 2.0}
+    append_line(run / "metrics.jsonl", empty)
+    assert "curves" in figures_in(write_report(run).read_text())
+
+
+def test_warnings_and_stages_are_shown(tmp_path, monkeypatch):
+    warning = SimpleNamespace(
+        name="noise", step=60, text="All is noise.", advice="Draw < more & wait."
+    )
+    stage = SimpleNamespace(name="fitting", first_step=30, last_step=60)
+    monkeypatch.setattr(diagnosed, "find_warnings", lambda record, dtype: [warning])
+    monkeypatch.setattr(diagnosed, "find_stages", lambda record: [stage])
+    text = write_report(make_run(tmp_path / "run", num_steps=90)).read_text()
+    assert "All is noise." in text and "Draw &lt; more &amp; wait." in text
+    assert "(step 60)" in text and "No warnings." not in text
+    assert text.count(">fitting</text>") == 2
+
+
+def test_report_wants_a_folder():
+    with pytest.raises(ValueError, match="SimpleNamespace without one"):
+        write_report(SimpleNamespace(run=None))
+
+
+def test_report_of_a_solution_goes_to_its_folder(tmp_path):
+    run = make_run(tmp_path / "run", num_steps=30, diagnosed=False)
+    assert write_report(SimpleNamespace(run=run)) == run / "report.html"
+
+
+# Several runs.
+
+
+def make_comparison(path, arms=("uniform", "vrba:exponential"), seeds=(3, 4)):
+    """The folder of a comparison; of the last run there is no page."""
+    results = []
+    for k, arm in enumerate(arms):
+        for seed in seeds:
+            size = 1e-5 / (k + 1)
+            run = make_run(
+                run_of(path, arm, seed), num_steps=90, seed=seed, size=size
+            )
+            header = RunRecord.read(run).result
+            results.append(result_of(arm, seed, header))
+            (run / "report.html").write_text("")
+    (run / "report.html").unlink()
+    settings = {"target": "burgers", "set": [], "arms": list(arms)}
+    settings |= {"first_seed": seeds[0], "num_seeds": len(seeds)}
+    settings |= {"flags": {"minutes": 2}, "num_threads": 1}
+    content = {"settings": settings, "problem": ABOUT["problem"]}
+    content |= summarise(list(arms), arms[0], results) | {"failures": {"x": "a < b"}}
+    (path / "comparison.json").write_text(json.dumps(content))
+    return path
+
+
+def test_page_of_a_comparison(tmp_path):
+    folder = make_comparison(tmp_path / "both")
+    code, out, _ = call("report", folder)
+    assert code == 0 and out == f"{folder / 'report.html'}\n"
+    text = (folder / "report.html").read_text()
+    assert figures_in(text) == ["comparison", "arms-dynamics"]
+    assert '<th scope="row">vrba:exponential</th><td>2</td><td>5.0e-6 [' in text
+    assert "vrba:exponential: 0.5 times the error of uniform" in text
+    assert "x: a &lt; b" in text
+    assert 'href="vrba-exponential/seed-3/report.html"' in text
+    assert 'href="vrba-exponential/seed-4/report.html"' not in text
+    assert "vrba:exponential, seed 4" in text
+    assert "--policies uniform,vrba:exponential --seed 3 --seeds 2 --minutes 2" in text
+    assert (folder / "figures/comparison.png").exists()
+
+
+def test_runs_that_differ_in_their_seed_are_an_arm(tmp_path):
+    runs = [
+        make_run(
+            tmp_path / arm / f"seed-{seed}",
+            num_steps=90,
+            seed=seed,
+            size=size,
+            diagnosed=False,
+            recipe={"policy": arm},
+        )
+        for arm, size in (("one", 1e-5), ("two", 3e-5))
+        for seed in (0, 1)
+    ]
+    code, _, err = call("report", *runs)
+    assert code == 2 and "--out DIR" in err
+    code, out, _ = call("report", *runs, "--out", tmp_path / "all")
+    text = (tmp_path / "all/report.html").read_text()
+    assert code == 0 and out == f"{tmp_path / 'all/report.html'}\n"
+    assert "two: 3 times the error of one (median of 2 seeds" in text
+    assert figures_in(text) == ["comparison"]
+    found = ComparisonRecord.of_runs([RunRecord.read(run) for run in runs])
+    assert {arm: len(part) for arm, part in found.arms.items()} == {"one": 2, "two": 2}
+
+
+def test_runs_of_several_problems_are_not_judged(tmp_path):
+    other = ABOUT["problem"] | {"name": "KdV"}
+    runs = [
+        make_run(tmp_path / "a", num_steps=60),
+        make_run(tmp_path / "b", num_steps=60, problem=other, reference=False),
+        make_run(tmp_path / "c", num_steps=60, ended=False),
+    ]
+    text = write_report(runs, tmp_path / "out").read_text()
+    assert "Burgers, KdV: comparison" in text and "times the" not in text
+    assert "3 runs, 2 of them ended" in text
+
+
+def test_several_runs_need_a_place(tmp_path):
+    with pytest.raises(ValueError, match="2 runs, got None"):
+        write_report([tmp_path, tmp_path])
+    (tmp_path / "comparison.json").write_text("{}")
+    with pytest.raises(ValueError, match="lacks 'settings'"):
+        write_report(tmp_path)
+
+
+def test_a_comparison_before_its_first_run(tmp_path):
+    folder = make_comparison(tmp_path / "both")
+    content = json.loads((folder / "comparison.json").read_text())
+    content |= {"runs": [], "settings": content["settings"] | {"arms": ["none"]}}
+    (folder / "comparison.json").write_text(json.dumps(content))
+    text = write_report(folder).read_text()
+    assert "No run has ended yet." in text and "No run has begun yet." in text
+
+
+def test_broken_arrays_are_an_error(tmp_path):
+    run = make_run(tmp_path / "run", num_steps=30)
+    save_tree(run / "checkpoint/best.npz", {"a": np.zeros(2)}, {})
+    content = (run / "checkpoint/best.npz").read_bytes()
+    (run / "checkpoint/best.npz").write_bytes(content[:-40])
+    with pytest.raises(BrokenFileError):
+        RunRecord.read(run)

@@ -1,0 +1,133 @@
+"""A run that goes on elsewhere: in the terminal, and for TensorBoard."""
+
+import builtins
+import io
+import re
+from types import SimpleNamespace
+
+import pytest
+from cli_cases import call
+from rich.console import Console
+from run_cases import make_entry, make_result, make_run
+from test_report import PLAN
+
+from vrba.core import append_line, save_tree
+from vrba.report import RunRecord, TensorBoard, diagnosed, watch
+from vrba.train import Lines, Several
+
+
+def make_console(*, is_terminal):
+    options = {"force_terminal": is_terminal, "width": 80, "color_system": None}
+    return Console(file=io.StringIO(), **options)
+
+
+def text_of(console):
+    return console.file.getvalue()
+
+
+def test_one_picture_shows_the_newest_entry(tmp_path):
+    run = make_run(tmp_path / "run", ended=False, num_steps=90)
+    newest = make_entry(120) | {"residual_l2": 1.23e-7, "error": 4.56e-8}
+    append_line(run / "metrics.jsonl", newest)
+    console = make_console(is_terminal=True)
+    watch(run, once=True, console=console)
+    text = text_of(console)
+    for words in ("mean square): 1.23e-07", "error: 4.56e-08", "loss: ", "noise: "):
+        assert words in text, words
+    assert "Burgers: step 120, 3 s" in text and "Ended" not in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert len(re.findall("└─+┘", text)) == 4  # a frame for each
+
+
+def test_without_a_terminal_there_is_one_picture(tmp_path):
+    run = make_run(tmp_path / "run", ended=False, num_steps=90, diagnosed=False)
+    refuse = lambda seconds: pytest.fail("it waits")
+    console = make_console(is_terminal=False)
+    watch(run, console=console, sleep=refuse)
+    assert "step 90" in text_of(console) and "noise" not in text_of(console)
+
+
+def test_it_looks_again_until_the_run_has_ended(tmp_path):
+    run = make_run(tmp_path / "run", ended=False, num_steps=60)
+    best = run / "checkpoint" / "best.npz"
+    waited = []
+
+    def sleep(seconds):
+        """Meanwhile the run goes on, is seen while a file is replaced, and ends."""
+        waited.append(seconds)
+        if len(waited) == 1:
+            append_line(run / "metrics.jsonl", make_entry(90))
+            best.write_bytes(b"half")
+        else:
+            save_tree(best, {}, make_result(step=90))
+
+    console = make_console(is_terminal=True)
+    found = watch(run, console=console, every=2, sleep=sleep)
+    assert waited == [2, 2] and found.has_ended
+    assert "step 90" in text_of(console) and "Ended. " in text_of(console)
+
+
+def test_warnings_are_told(tmp_path, monkeypatch):
+    one = SimpleNamespace(step=60, text="All is noise.", advice="Draw [more].")
+    monkeypatch.setattr(diagnosed, "find_warnings", lambda record, dtype: [one])
+    console = make_console(is_terminal=False)
+    watch(make_run(tmp_path / "run", num_steps=60), console=console)
+    assert "Warning (step 60): All is noise. Draw [more]." in text_of(console)
+
+
+def test_command_watches(tmp_path, monkeypatch):
+    run = make_run(tmp_path / "run", num_steps=60)
+    code, out, _ = call("watch", run, "--once")
+    assert code == 0 and "Burgers: step 60" in out
+    (run / "metrics.jsonl").unlink()
+    assert "nothing was logged yet" in call("watch", run)[1]
+    code, _, err = call("watch", tmp_path)
+    assert code == 2 and "is no run folder" in err
+    assert call("watch")[0] == 2
+
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(RunRecord, "read", interrupt)
+    assert call("watch", run)[0] == 0
+
+
+# TensorBoard.
+
+
+def test_tensorboard_gets_every_number(tmp_path):
+    pytest.importorskip("tensorboardX")
+    from tensorboardX.proto.event_pb2 import Event
+    from tensorboardX.record_writer import RecordReader
+
+    callback = TensorBoard(tmp_path)
+    callback.begin(PLAN)
+    entry = make_entry(30) | {"snr": None, "note": "text", "is_good": True}
+    callback.check(entry, 1.0)
+    callback.end("Done.")
+    (file,) = tmp_path.iterdir()
+    assert file.stat().st_size > 0
+    del Event, RecordReader
+
+
+def test_tensorboard_says_what_is_missing(tmp_path, monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *rest):
+        if name == "tensorboardX":
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(ImportError, match=r"pip install vrba\[tensorboard\]"):
+        TensorBoard(tmp_path)
+
+
+def test_several_callbacks_are_told_in_order():
+    streams = [io.StringIO(), io.StringIO()]
+    both = Several(Lines(streams[0]), Lines(streams[1], tells_result=False))
+    both.begin(PLAN)
+    both.check(make_entry(30), 9.0)
+    both.end("Done.")
+    first, second = (stream.getvalue() for stream in streams)
+    assert first == second + "Done.\n" and "step     30" in second
