@@ -126,13 +126,19 @@ def thin_ticks(*axes: Axis) -> None:
 def _thin_log(axis: Axis) -> None:
     """Numbers between powers of ten only where there are few powers."""
     low, high = np.log10(axis.get_view_interval())
-    plain = FuncFormatter(lambda value, _: f"{value:g}".replace("e-0", "e-"))
+    plain = FuncFormatter(lambda value, _: _said(value))
     axis.set_major_locator(LogLocator(numticks=_NUM_TICKS + 1))
     axis.set_major_formatter(plain)
     axis.set_minor_locator(NullLocator())
     if high - low <= _FEW_DECADES:
         axis.set_minor_locator(LogLocator(subs=(2, 5)))
         axis.set_minor_formatter(plain)
+
+
+def _said(value: float) -> str:
+    if 0.01 <= value < 1e5:
+        return f"{value:g}"
+    return f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e")
 
 
 def add_scale(panel: Axes, colours: Any) -> None:

@@ -51,7 +51,7 @@ def _mark_turns(panel: Axes, record: Record) -> None:
     stages = np.array([entry.get("stage") or 0 for entry in record])
     for k in np.flatnonzero(np.diff(stages)):
         middle = (record[k]["step"] + record[k + 1]["step"]) / 2
-        panel.axvline(middle, color="0.5", linewidth=0.8, linestyle=(0, (1, 3)))
+        panel.axvline(middle, color="0.5", linewidth=1, linestyle=(0, (1, 2)))
 
 
 CURVES = RunFigure(
