@@ -2,6 +2,7 @@
 
 from . import adapt as adapt
 from . import core as core
+from . import diagnose as diagnose
 from . import domains as domains
 from . import fields as fields
 from . import models as models

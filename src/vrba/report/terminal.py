@@ -35,6 +35,8 @@ class Panel(AbstractCallback):
         """Shows where the run stands."""
         self._entry, self._seconds = entry, entry["seconds"]
         self._left, self._since = seconds_left, time.monotonic()
+        for warning in entry.get("warnings", []):
+            self._console.print(f"Warning: {warning}", highlight=False, markup=False)
         self._live.refresh()
 
     def end(self, sentence: str) -> None:

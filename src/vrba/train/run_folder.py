@@ -90,6 +90,9 @@ class RunFolder:
         kept = [entry for entry in self.record() if entry["step"] <= num_steps]
         lines = "".join(json.dumps(entry) + "\n" for entry in kept)
         write_atomically(self.metrics_file, lines.encode())
+        for step, path in self.drawn_files().items():
+            if step > num_steps:
+                path.unlink()
         return kept
 
     def save(self, trainer: Trainer, state: TrainState, header: dict[str, Any]) -> None:
@@ -128,6 +131,20 @@ class RunFolder:
         raise ValueError(
             f"No checkpoint of `{self.path}` can be read: " + " ".join(problems)
         )
+
+    def save_drawn(self, step: int, points: np.ndarray) -> None:
+        """Where points were drawn at a step, if twice as many steps have passed as when
+        that was last asked."""
+        if step >= 2 * max(self.drawn_files(), default=0):
+            buffer = io.BytesIO()
+            np.save(buffer, points.astype(np.float32), allow_pickle=False)
+            path = self.path / "drawn" / f"{step}.npy"
+            write_atomically(path, buffer.getvalue())
+
+    def drawn_files(self) -> dict[int, Path]:
+        """What `save_drawn` wrote, by step."""
+        found = {int(p.stem): p for p in (self.path / "drawn").glob("*.npy")}
+        return dict(sorted(found.items()))
 
     def save_fields(self, arrays: dict[str, np.ndarray]) -> None:
         """Arrays for figures."""

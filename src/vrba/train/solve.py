@@ -11,13 +11,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..core import Status, describe, precision
+from ..diagnose import find_warnings, listen
 from ..optim import Sequence
-from ..problems import EQUATIONS, AbstractProblem, Formulation, Reference
+from ..problems import EQUATIONS, AbstractProblem, Formulation
 from .about import program
 from .callbacks import AbstractCallback, Lines, Plan
+from .diagnostics import Budget
+from .diagnostics import diagnose as diagnose_run
 from .loop import run_loop, watch_signals
 from .recipe import Recipe, default_recipe
 from .run_folder import RunFolder, describe_problem
+from .snapshot import drawn, snapshot
 from .solution import (
     Solution,
     check_same,
@@ -43,6 +47,8 @@ def solve(
     allows_change: bool = False,
     callback: AbstractCallback | None = None,
     save_every: float = 60.0,
+    diagnose: float | int = 0.05,
+    command: str | None = None,
 ) -> Solution:
     """Solves a problem, within `minutes` or the recipe's steps.
 
@@ -52,6 +58,12 @@ def solve(
     it had never stopped (a shipped problem and its recipe are read from the folder).
     `start` begins from the parameters of another solution. Ctrl-C stops after the
     current step and returns what there is.
+
+    At some checks the run measures its gradients, residuals and weights
+    (`vrba.diagnose`) and warns of what looks wrong; this takes at most the share
+    `diagnose` of the time, none with 0, and is done at every check with 1. Runs of
+    less than a minute are too short for it unless the share is larger. `command` is how
+    the run was asked for, to be told in its report.
     """
     if minutes is not None and not minutes > 0:
         raise ValueError(f"`minutes` must be positive, got {minutes}.")
@@ -67,15 +79,15 @@ def solve(
             folder.check_free()
         trainer = _made(problem, recipe, seed, minutes, start)
     with precision(trainer.recipe.dtype):
-        about = _about(trainer, minutes)
-        one = _Run(trainer, about, folder, callback, save_every, minutes)
+        about = _about(trainer, minutes) | {"command": command}
+        one = _Run(trainer, about, folder, callback, save_every, minutes, diagnose)
         return one.go(start, resume)
 
 
 class _Run:
     """One call of `solve`."""
 
-    def __init__(self, trainer, about, folder, callback, save_every, minutes):
+    def __init__(self, trainer, about, folder, callback, save_every, minutes, share):
         self.trainer: Trainer = trainer
         self.about: dict[str, Any] = about
         self.folder: RunFolder | None = folder
@@ -84,6 +96,8 @@ class _Run:
         self.limit = math.inf if minutes is None else 60.0 * minutes
         self.record: list[dict[str, Any]] = []
         self.pace = math.nan
+        self.budget = Budget(share, math.inf)
+        self.warned: set[str] = set()
 
     def go(self, start: Solution | None, resume: bool) -> Solution:
         """Trains; the time counts compilation, but not the reference."""
@@ -94,6 +108,7 @@ class _Run:
             state, header = folder.load(trainer)
             seconds = header["seconds"]
             self.record = folder.rewind(int(state.num_steps))
+            self.warned = {warning.name for warning in find_warnings(self.record)}
         else:
             state = trainer.init(None if start is None else _fitting(start, trainer))
             check_finite(trainer, state)
@@ -101,7 +116,9 @@ class _Run:
         if folder is not None:
             folder.write_about(self.about)
         self.pace = _pace(trainer, state)
-        self.callback.begin(self.plan(state, seconds))
+        plan = self.plan(state, seconds)
+        self.budget = Budget(self.budget.share, seconds + plan.seconds)
+        self.callback.begin(plan)
         with watch_signals() as flag:
             state, status, seconds = run_loop(
                 trainer,
@@ -144,13 +161,26 @@ class _Run:
     ) -> None:
         """Logs and tells."""
         entry = self.entry(state, check, float(info.value), seconds)
+        if self.budget.allows(seconds):
+            entry |= self.budget.measure(
+                lambda: diagnose_run(self.trainer, state, has_time=self.budget.is_ample)
+            )
         self.record.append(entry)
+        self.warn(entry)
         if self.folder is not None:
             self.folder.log(entry)
+            self.folder.save_drawn(int(state.num_steps), drawn(self.trainer, state))
         done = int(state.num_steps)
         rate = seconds / max(done, 1)
         left = min(self.limit - seconds, rate * (self.trainer.recipe.max_steps - done))
         self.callback.check(entry, max(left, 0.0))
+
+    def warn(self, entry: dict[str, Any]) -> None:
+        """Adds to the entry what looks wrong since, once each."""
+        new = [w for w in listen(self.record) if w.name not in self.warned]
+        self.warned |= {warning.name for warning in new}
+        if new:
+            entry["warnings"] = [f"{w.text} {w.advice}" for w in new]
 
     def entry(
         self, state: TrainState, check: Check, loss: float, seconds: float
@@ -167,6 +197,7 @@ class _Run:
             "residual_max": float(check.largest[EQUATIONS]),
             "score": float(check.score),
             "best_step": int(state.best_step),
+            "num_failed": int(state.num_failed),
             "effective_size": float(policy.effective_size(state.policies[EQUATIONS])),
         }
         for name in trainer.formulation.conditions:
@@ -206,7 +237,7 @@ class _Run:
         if self.folder is not None:
             header = {k: v for k, v in result.items() if k != "about"}
             self.folder.save_best(state, header)
-            self.folder.save_fields(_fields(solution, state, self.reference))
+            self.folder.save_fields(snapshot(solution, state, self.reference))
         self.callback.end(solution.sentence())
         return solution
 
@@ -296,23 +327,3 @@ def _name_of(optimizer: Any) -> str:
         parts = [*(stage.optimizer for stage in optimizer.stages), optimizer.last]
         return ", then ".join(_name_of(part) for part in parts)
     return type(optimizer).__name__
-
-
-def _fields(
-    solution: Solution, state: TrainState, reference: Reference | None
-) -> dict[str, np.ndarray]:
-    """The solution on a grid, the reference there, and the points drawn last; which
-    arrays are coordinates and which are fields is said by name."""
-    trainer = solution.trainer
-    names = solution.problem.fields
-    if reference is None:
-        arrays = solution.grid()
-    else:
-        arrays = solution.on_axes(dict(reference.axes))
-        arrays |= {f"reference {n}": v for n, v in reference.values.items()}
-    points = trainer.pools[EQUATIONS][0][state.ids[EQUATIONS]]
-    return arrays | {
-        "drawn points": np.asarray(points),
-        "coordinates": np.array(trainer.formulation.domain.coordinates),
-        "fields": np.array(names),
-    }

@@ -20,7 +20,8 @@ class TrainState(eqx.Module):
     num_steps: Int[Array, ""]
     num_since_redraw: Int[Array, ""]
     num_redraws: Int[Array, ""]
-    num_stuck: Int[Array, ""]
+    num_stuck: Int[Array, ""]  # steps in a row that found no descent
+    num_failed: Int[Array, ""]  # all such steps
     best_params: Any
     best_score: Float[Array, ""]
     best_step: Int[Array, ""]

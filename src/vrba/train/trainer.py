@@ -138,6 +138,7 @@ class Trainer(eqx.Module):
             jnp.asarray(self.recipe.redraw_every, jnp.int32),
             count(),
             count(),
+            count(),
             params,
             number(jnp.inf),
             count(),
@@ -179,7 +180,7 @@ class Trainer(eqx.Module):
 
     def objective(self, state: TrainState) -> LeastSquares:
         """The loss on the points drawn last, with the weights of their policies."""
-        terms = _make_terms(self, state)
+        terms = terms_of(self, state)
         return LeastSquares(*terms.values())
 
     def is_turning(self, state: TrainState) -> bool:
@@ -219,6 +220,7 @@ class Trainer(eqx.Module):
             num_steps=state.num_steps + steps.num_steps,
             num_since_redraw=jnp.where(is_stuck, most, since),
             num_stuck=jnp.where(is_stuck, state.num_stuck + 1, 0),
+            num_failed=state.num_failed + is_stuck,
         )
         return state, steps
 
@@ -267,7 +269,8 @@ def _stream(root: Any, number: int) -> Any:
     return jax.random.fold_in(jax.random.key(root), number)
 
 
-def _make_terms(trainer: Trainer, state: TrainState) -> dict[str, PointTerm]:
+def terms_of(trainer: Trainer, state: TrainState) -> dict[str, PointTerm]:
+    """The terms of the loss, on the points drawn last."""
     return _gathered(trainer, state.policies, state.ids, state.balance)
 
 
@@ -311,7 +314,7 @@ def _redraw(trainer: Trainer, state: TrainState) -> TrainState:
 def _balanced(trainer: Trainer, state: TrainState) -> BalanceState:
     """The balance after seeing how long each term's gradient is."""
     norms = {}
-    for name, term in _make_terms(trainer, state).items():
+    for name, term in terms_of(trainer, state).items():
         plain = eqx.tree_at(lambda t: t.weight, term, jnp.ones_like(term.weight))
         gradient = LeastSquares(plain).value_and_gradient(state.params)[1]
         norms[name] = jnp.linalg.norm(flatten_gradient(gradient))

@@ -29,6 +29,8 @@ class Lines(AbstractCallback):
             f"{entry['residual_l2']:.2e} (max {entry['residual_max']:.1e}){known}  "
             f"{span(entry['seconds'])}, {span(seconds_left)} left"
         )
+        for warning in entry.get("warnings", []):
+            self._write(f"Warning: {warning}")
 
     def end(self, sentence: str) -> None:
         """The result."""

@@ -1,0 +1,29 @@
+"""Why a run trains or stalls: measures of gradients, residuals, weights and errors."""
+
+from .alarms import AbstractAlarm as AbstractAlarm
+from .alarms import CollapsedWeights as CollapsedWeights
+from .alarms import DominantTerm as DominantTerm
+from .alarms import FailingSteps as FailingSteps
+from .alarms import Finding as Finding
+from .alarms import GrowingConditions as GrowingConditions
+from .alarms import IdleTilt as IdleTilt
+from .alarms import RoundingFloor as RoundingFloor
+from .alarms import SmallPool as SmallPool
+from .alarms import find_warnings as find_warnings
+from .alarms import listen as listen
+from .alignment import align as align
+from .complexity import geometric_complexity as geometric_complexity
+from .concentration import Concentration as Concentration
+from .concentration import concentration as concentration
+from .errors import Errors as Errors
+from .errors import measure_errors as measure_errors
+from .snr import SignalToNoise as SignalToNoise
+from .snr import signal_to_noise as signal_to_noise
+from .stages import Stage as Stage
+from .stages import find_stages as find_stages
+from .stages import split_levels as split_levels
+from .transport import wasserstein as wasserstein
+from .variance import EstimatorVariance as EstimatorVariance
+from .variance import ResidualVariance as ResidualVariance
+from .variance import estimator_variance as estimator_variance
+from .variance import residual_variance as residual_variance

@@ -1,0 +1,63 @@
+"""How far a field is from the true one, in several norms."""
+
+from collections.abc import Sequence
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Float
+
+PERCENTILES = (50, 90, 99)
+
+
+class Errors(eqx.Module):
+    """Errors relative to the same norm of the truth; `percentiles` are those of the
+    pointwise error relative to the largest true value. `h1` is `None` without axes."""
+
+    l2: float
+    largest: float
+    h1: float | None
+    percentiles: dict[int, float]
+
+
+def measure_errors(
+    found: Float[np.ndarray, "*grid"],
+    true: Float[np.ndarray, "*grid"],
+    axes: Sequence[Float[np.ndarray, " _"]] | None = None,
+) -> Errors:
+    """Relative L2, L-infinity and H1 errors of equally weighed values; what is NaN in
+    either is outside of the domain and left out.
+
+    H1 needs the `axes` of the grid: derivatives of the error and of the truth are taken
+    along them by central differences. If the truth is zero, errors are absolute.
+    """
+    found, true = np.asarray(found, float), np.asarray(true, float)
+    error = found - true
+    is_known = np.isfinite(error)
+    if not np.any(is_known):
+        raise ValueError("There is no place where both `found` and `true` are known.")
+    sizes, values = np.abs(error[is_known]), np.abs(true[is_known])
+    top = np.max(values) or 1.0
+    known = {p: float(np.percentile(sizes, p) / top) for p in PERCENTILES}
+    return Errors(
+        float(np.linalg.norm(sizes) / (np.linalg.norm(values) or 1.0)),
+        float(np.max(sizes) / top),
+        None if axes is None else _h1(error, true, axes),
+        known,
+    )
+
+
+def _h1(error: np.ndarray, true: np.ndarray, axes: Sequence[np.ndarray]) -> float:
+    """`sqrt(|e|^2 + |grad e|^2)` over the same of the truth, where both are known."""
+    parts = [_with_slopes(values, axes) for values in (error, true)]
+    is_known = np.all(np.isfinite(parts[0]) & np.isfinite(parts[1]), axis=0)
+    norms = [float(np.linalg.norm(part[:, is_known])) for part in parts]
+    return norms[0] / (norms[1] or 1.0)
+
+
+def _with_slopes(values: np.ndarray, axes: Sequence[np.ndarray]) -> np.ndarray:
+    slopes = [
+        np.gradient(values, axis, axis=k)
+        for k, axis in enumerate(axes)
+        if axis.size > 1
+    ]
+    return np.stack([values, *slopes])

@@ -1,0 +1,75 @@
+"""What a run leaves for figures: fields, residuals and weights as arrays."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ..problems import EQUATIONS, Reference, inside_grid
+from .solution import Solution
+from .state import TrainState
+from .trainer import Trainer
+
+_MOST_DRAWN = 5000
+_MOST_OF_POOL = 16_384
+
+
+def snapshot(
+    solution: Solution, state: TrainState, reference: Reference | None
+) -> dict[str, np.ndarray]:
+    """The solution on a grid, the reference and the residuals there, the points drawn
+    last, and points of the pool with weights and residuals; which arrays are
+    coordinates, fields and residuals is said by name."""
+    trainer = solution.trainer
+    names = trainer.formulation.domain.coordinates
+    if reference is None:
+        arrays = solution.grid()
+    else:
+        arrays = solution.on_axes(dict(reference.axes))
+        arrays |= {f"reference {n}": v for n, v in reference.values.items()}
+    lines = [arrays[name] for name in names]
+    residuals = solution.residual(*np.meshgrid(*lines, indexing="ij"))
+    is_inside = inside_grid(trainer.formulation.domain, lines)
+    for label, values in residuals.items():
+        arrays[f"residual {label}"] = np.where(is_inside, values, np.nan)
+    return (
+        arrays
+        | _of_pool(trainer, state)
+        | {
+            "drawn points": np.asarray(_batch(trainer, state)),
+            "coordinates": np.array(names),
+            "fields": np.array(solution.problem.fields),
+            "residuals": np.array(list(residuals)),
+        }
+    )
+
+
+def drawn(trainer: Trainer, state: TrainState) -> np.ndarray:
+    """The points for the equations that were drawn last, or 5,000 of them."""
+    points = _batch(trainer, state)
+    return np.asarray(points[_some(len(points), _MOST_DRAWN)])
+
+
+def _batch(trainer: Trainer, state: TrainState) -> Float[Array, "points dim"]:
+    return trainer.pools[EQUATIONS][0][state.ids[EQUATIONS]]
+
+
+def _of_pool(trainer: Trainer, state: TrainState) -> dict[str, np.ndarray]:
+    """Points of the pool, their tilt against the base, and the size of the residual of
+    the last iterate."""
+    policy, policy_state = trainer.policies[EQUATIONS], state.policies[EQUATIONS]
+    some = _some(len(trainer.pools[EQUATIONS][0]), _MOST_OF_POOL)
+    rows = jax.tree.map(lambda leaf: leaf[some], trainer.pools[EQUATIONS])
+    base = policy.base(policy_state)[some]
+    weights = policy.tilt(policy_state)[some] / jnp.where(base > 0, base, 1)
+    residual = trainer.residual(state.params, EQUATIONS, rows)
+    return {
+        "pool points": np.asarray(rows[0]),
+        "pool weights": np.asarray(weights),
+        "pool residual": np.asarray(jnp.linalg.norm(residual, axis=1)),
+    }
+
+
+def _some(count: int, most: int) -> np.ndarray:
+    """Evenly spaced places, at most so many."""
+    return np.linspace(0, count - 1, min(count, most)).astype(int)
