@@ -58,6 +58,7 @@ def make_entry(step, *, num_steps=3000, seed=0, diagnosed=True, reference=True):
     if diagnosed:
         entry |= {
             "snr": wobble * (0.3 + 3 / (1 + step / 300)),
+            "snr_unit": wobble * (0.3 + 2 / (1 + step / 300)),
             "snr_error": 0.1,
             "snr_floor": 8**-0.5,
             "variance_r2": size**4,

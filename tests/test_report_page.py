@@ -10,6 +10,7 @@ from cli_cases import call
 from run_cases import ABOUT, ENDED, make_entry, make_run
 
 from vrba.core import BrokenFileError, append_line, save_tree
+from vrba.diagnose import Finding, Stage
 from vrba.report import ComparisonRecord, RunRecord, diagnosed, write_report
 from vrba.report.summary import result_of, run_of, summarise
 
@@ -33,7 +34,7 @@ def page(tmp_path_factory):
 
 def test_run_record_holds_what_the_folder_holds(tmp_path):
     run = RunRecord.read(make_run(tmp_path / "run", num_steps=300))
-    assert (run.name, run.dtype, run.has_ended) == ("Burgers", "float64", True)
+    assert (run.name, run.has_ended) == ("Burgers", True)
     assert (run.step, run.seconds) == (300, 7.0)
     assert run.diagnose_seconds == pytest.approx(0.3)
     assert [entry["step"] for entry in run.record[:2]] == [30, 60]
@@ -201,11 +202,9 @@ def test_nulls_in_the_log_are_left_out(tmp_path):
 
 
 def test_warnings_and_stages_are_shown(tmp_path, monkeypatch):
-    warning = SimpleNamespace(
-        name="noise", step=60, text="All is noise.", advice="Draw < more & wait."
-    )
-    stage = SimpleNamespace(name="fitting", first_step=30, last_step=60)
-    monkeypatch.setattr(diagnosed, "find_warnings", lambda record, dtype: [warning])
+    warning = Finding("Noise", 60, "All is noise.", "Draw < more & wait.")
+    stage = Stage("fitting", 30, 60)
+    monkeypatch.setattr(diagnosed, "find_warnings", lambda record: [warning])
     monkeypatch.setattr(diagnosed, "find_stages", lambda record: [stage])
     text = write_report(make_run(tmp_path / "run", num_steps=90)).read_text()
     assert "All is noise." in text and "Draw &lt; more &amp; wait." in text

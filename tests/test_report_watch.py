@@ -3,7 +3,7 @@
 import builtins
 import io
 import re
-from types import SimpleNamespace
+import struct
 
 import pytest
 from cli_cases import call
@@ -12,6 +12,7 @@ from run_cases import make_entry, make_result, make_run
 from test_report import PLAN
 
 from vrba.core import append_line, save_tree
+from vrba.diagnose import Finding
 from vrba.report import RunRecord, TensorBoard, diagnosed, watch
 from vrba.train import Lines, Several
 
@@ -68,8 +69,8 @@ def test_it_looks_again_until_the_run_has_ended(tmp_path):
 
 
 def test_warnings_are_told(tmp_path, monkeypatch):
-    one = SimpleNamespace(step=60, text="All is noise.", advice="Draw [more].")
-    monkeypatch.setattr(diagnosed, "find_warnings", lambda record, dtype: [one])
+    one = Finding("Noise", 60, "All is noise.", "Draw [more].")
+    monkeypatch.setattr(diagnosed, "find_warnings", lambda record: [one])
     console = make_console(is_terminal=False)
     watch(make_run(tmp_path / "run", num_steps=60), console=console)
     assert "Warning (step 60): All is noise. Draw [more]." in text_of(console)
@@ -95,19 +96,35 @@ def test_command_watches(tmp_path, monkeypatch):
 # TensorBoard.
 
 
-def test_tensorboard_gets_every_number(tmp_path):
-    pytest.importorskip("tensorboardX")
-    from tensorboardX.proto.event_pb2 import Event
-    from tensorboardX.record_writer import RecordReader
+def records_of(content):
+    """The records of an event file: length, its checksum, data, their checksum."""
+    place = 0
+    while place < len(content):
+        (length,) = struct.unpack_from("<Q", content, place)
+        yield content[place + 12 : place + 12 + length]
+        place += length + 16
 
+
+def test_tensorboard_gets_every_number(tmp_path):
+    event_pb2 = pytest.importorskip("tensorboardX.proto.event_pb2")
     callback = TensorBoard(tmp_path)
     callback.begin(PLAN)
     entry = make_entry(30) | {"snr": None, "note": "text", "is_good": True}
     callback.check(entry, 1.0)
     callback.end("Done.")
     (file,) = tmp_path.iterdir()
-    assert file.stat().st_size > 0
-    del Event, RecordReader
+    scalars = {
+        value.tag: (event.step, value.simple_value)
+        for event in map(event_pb2.Event.FromString, records_of(file.read_bytes()))
+        for value in event.summary.value
+        if value.HasField("simple_value")
+    }
+    assert scalars["loss"] == (30, pytest.approx(entry["loss"]))
+    assert scalars["residual_l2/initial"][1] == pytest.approx(
+        entry["residual_l2 initial"]
+    )
+    unsaid = {"step", "snr", "note", "is_good"}
+    assert set(scalars) == {key.replace(" ", "/") for key in entry.keys() - unsaid}
 
 
 def test_tensorboard_says_what_is_missing(tmp_path, monkeypatch):

@@ -3,22 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-try:
-    from ..diagnose import (  # pyright: ignore[reportMissingImports]
-        find_stages,
-        find_warnings,
-    )
-except ImportError:  # the room is not there yet
-    find_stages = find_warnings = lambda *_: []
+from ..diagnose import Finding, Stage, find_stages, find_warnings
 
 Entries = Sequence[Mapping[str, Any]]
 
 
-def stages_of(record: Entries) -> list[Any]:
-    """The stages of learning, with `name`, `first_step` and `last_step`."""
-    return list(find_stages(list(record)))
+def stages_of(record: Entries) -> list[Stage]:
+    """The stages of learning."""
+    return list(find_stages(record))
 
 
-def warnings_of(record: Entries, dtype: str) -> list[Any]:
-    """What looks wrong, with `name`, `step`, `text` and `advice`."""
-    return list(find_warnings(list(record), dtype))
+def warnings_of(record: Entries) -> list[Finding]:
+    """What looks wrong, and what to do about it."""
+    return list(find_warnings(record))

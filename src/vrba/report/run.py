@@ -56,11 +56,6 @@ class RunRecord:
         return str(_part(self.about, "problem").get("name", self.path.name))
 
     @property
-    def dtype(self) -> str:
-        """The precision in which it was trained."""
-        return str(_part(self.about, "recipe").get("dtype", "float64"))
-
-    @property
     def has_ended(self) -> bool:
         """Whether nothing more is to come; a run that was resumed has logged more than
         it had come to."""

@@ -52,7 +52,7 @@ def _shown(value: Any) -> str:
 
 
 def _warnings(run: RunRecord) -> str:
-    found = warnings_of(run.record, run.dtype)
+    found = warnings_of(run.record)
     if not found:
         return paragraph("No warnings.")
     return "".join(

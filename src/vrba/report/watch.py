@@ -87,7 +87,7 @@ def _standing(run: RunRecord) -> list[str]:
     lines = [f"{run.name}: step {run.step:,}, {span(run.seconds)}"]
     if not run.record:
         lines = [f"{run.name}: nothing was logged yet."]
-    for one in warnings_of(run.record, run.dtype):
+    for one in warnings_of(run.record):
         lines.append(f"Warning (step {one.step}): {one.text} {one.advice}")
     if run.has_ended:
         lines.append(f"Ended. {run.result['status']}")

@@ -54,7 +54,10 @@ def _draw_snr(panel: Axes, record: Record) -> None:
     panel.fill_between(
         places, lower, ratio + error, color="0.5", alpha=0.3, linewidth=0
     )
-    draw_line(panel, places, ratio, "gradient, one standard error", STYLES[0])
+    draw_line(panel, places, ratio, "gradient, with standard error", STYLES[0])
+    if has_any(record, "snr_unit"):
+        unit = values_of(record, "snr_unit")
+        draw_line(panel, *unit, "of gradients of unit length", STYLES[2])
     if has_any(record, "snr_floor"):
         floor = values_of(record, "snr_floor")
         panel.plot(*floor, color=color, linestyle=":", label="pure noise")
@@ -62,9 +65,12 @@ def _draw_snr(panel: Axes, record: Record) -> None:
 
 
 def _shade_stages(panel: Axes, record: Record) -> None:
-    """Bands with their names, above the panel where nothing else is."""
-    for stage in stages_of(record):
-        first, last = stage.first_step, stage.last_step
+    """Bands with their names, above the panel where nothing else is; each ends where
+    the next one begins."""
+    stages = stages_of(record)
+    lasts = [stage.first_step for stage in stages[1:]] + [s.last_step for s in stages[-1:]]
+    for stage, last in zip(stages, lasts, strict=True):
+        first = stage.first_step
         shade = _SHADES.get(stage.name, 0.1)
         panel.axvspan(first, last, color="0.5", alpha=shade, linewidth=0, zorder=0)
         panel.text(
@@ -82,9 +88,10 @@ DYNAMICS = RunFigure(
     30,
     "dynamics",
     "Dynamics of learning",
-    "While a network fits, gradients of different points agree and the ratio lies well "
-    "above that of pure noise; when it falls to the dotted line, steps are chance and "
-    "only less noise (more points, a second-order optimizer) or smaller steps help. "
-    "Shaded bands are the stages of learning.",
+    "The ratio tells how far gradients of different points agree: well above the dotted "
+    "line of pure noise each step is progress, near it steps are chance. Shaded bands "
+    "are the stages of learning: fitting (they agree), transition (they disagree most), "
+    "diffusion (they agree again, as the residual has become even and its variance "
+    "falls).",
     lambda run: plot_dynamics(run.record),
 )
