@@ -69,7 +69,9 @@ def look(browser, report, folder, scheme):
 def luminance(color):
     """As the guidelines for accessibility define it."""
     parts = [int(part) / 255 for part in re.findall(r"\d+", color)[:3]]
-    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    linear = [
+        p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts
+    ]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 

@@ -231,9 +231,7 @@ def make_comparison(path, arms=("uniform", "vrba:exponential"), seeds=(3, 4)):
     for k, arm in enumerate(arms):
         for seed in seeds:
             size = 1e-5 / (k + 1)
-            run = make_run(
-                run_of(path, arm, seed), num_steps=90, seed=seed, size=size
-            )
+            run = make_run(run_of(path, arm, seed), num_steps=90, seed=seed, size=size)
             header = RunRecord.read(run).result
             results.append(result_of(arm, seed, header))
             (run / "report.html").write_text("")

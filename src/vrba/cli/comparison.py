@@ -84,9 +84,7 @@ class ComparisonFolder:
         """All that is known so far, to the files; returns it."""
         content = {"format": FORMAT, "settings": dataclasses.asdict(settings)}
         content |= {"problem": dict(problem), "programs": self.programs(settings)}
-        content |= summarise(
-            settings.arms, settings.baseline, self.results(settings)
-        )
+        content |= summarise(settings.arms, settings.baseline, self.results(settings))
         content["warnings"] += of_versions(content["programs"])
         content["failures"] = dict(failures)
         write_atomically(self.file, (as_json(content, indent=2) + "\n").encode())

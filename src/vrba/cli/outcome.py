@@ -10,6 +10,7 @@ from typing import Any
 from ..core import ending
 from ..train import Solution, disagreement
 
+
 def status_of(solution: Solution) -> str:
     """The name of the reason why the run ended, such as `time_reached`."""
     return ending(solution.result["status"])

@@ -14,8 +14,8 @@ from ..report import Panel, TensorBoard
 from ..train import AbstractCallback, Lines, Recipe, RunFolder, Several, Solution
 from ..train import solve as solve_problem
 from ._base import DONE, FAILED, INTERRUPTED, AbstractCommand, UsageError
-from .flags import Folder, Minutes, Pairs, Switch, Target
 from .drawing import draw_report
+from .flags import Folder, Minutes, Pairs, Switch, Target
 from .names import known_problems, listed
 from .outcome import as_json, best_of, sentence, status_of, summary_of_all
 from .recipe import (

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ..core import shown
 from ..problems import AbstractProblem
 from ._base import UsageError
 from .names import known_problems, pick

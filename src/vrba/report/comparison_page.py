@@ -84,11 +84,8 @@ def _run_links(comparison: ComparisonRecord, out: Path) -> str:
         for run in runs:
             name = f"{arm}, seed {run.about.get('seed', 0)}"
             page = run.path / PAGE
-            if page.exists():
-                name = links({name: _address(page, out)})
-            else:
-                name = escape(name)
-            lines += f"<li>{name}: {escape(run.sentence())}</li>\n"
+            link = links({name: _address(page, out)}) if page.exists() else escape(name)
+            lines += f"<li>{link}: {escape(run.sentence())}</li>\n"
     return f"<ul>{lines}</ul>" if lines else paragraph("No run has begun yet.")
 
 

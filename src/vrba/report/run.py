@@ -33,9 +33,7 @@ class RunRecord:
     drawn: dict[int, np.ndarray] = dataclasses.field(default_factory=dict)
 
     @staticmethod
-    def read(
-        path: str | os.PathLike[str], *, has_arrays: bool = True
-    ) -> "RunRecord":
+    def read(path: str | os.PathLike[str], *, has_arrays: bool = True) -> "RunRecord":
         """Reads a run folder, without the arrays for figures if told so; none of its
         code is run."""
         path = Path(path)

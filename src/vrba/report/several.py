@@ -1,4 +1,4 @@
-"""Several runs, as arms with seeds: from the folder of a comparison, or put together."""
+"""Several runs as arms with seeds, from the folder of a comparison or put together."""
 
 import dataclasses
 import json

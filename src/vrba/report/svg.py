@@ -2,6 +2,7 @@
 
 import io
 import re
+from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -15,7 +16,6 @@ _MARGIN = 0.06  # inches
 _LARGEST = 1.25  # pixels a point, so that text stays of one size
 _POINTS = 72  # an inch
 _UNSAID = ("Date", "Creator", "Format", "Type")
-_SETTINGS = {"svg.fonttype": "none", "svg.image_inline": True}
 
 
 def panels_as_svg(figure: Figure, name: str) -> list[str]:
@@ -53,12 +53,13 @@ def _groups(figure: Figure) -> list[tuple[Axes, list[Axes]]]:
 def _svg(figure: Figure, panel: Axes, axes: list[Axes], name: str) -> str:
     """The panel, cut out of the figure by what is shown of it."""
     canvas, buffer = FigureCanvasSVG(figure), io.StringIO()
-    with matplotlib.rc_context(_SETTINGS | {"svg.hashsalt": name}):
+    settings: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": name}
+    with matplotlib.rc_context(settings):
         canvas.print_svg(buffer, metadata=dict.fromkeys(_UNSAID))
     boxes = [one.get_tightbbox() for one in axes]
     box = Bbox.union([one for one in boxes if one is not None])
     inches = box.transformed(figure.dpi_scale_trans.inverted()).padded(_MARGIN)
-    left, bottom, right, top = (_POINTS * inches.extents).tolist()
+    left, bottom, right, top = (_POINTS * end for end in inches.extents)
     height = _POINTS * figure.get_figheight()
     view = f"{left:.1f} {height - top:.1f} {right - left:.1f} {top - bottom:.1f}"
     most = _LARGEST * (right - left)

@@ -1,8 +1,7 @@
 """How error, residual and loss fell."""
 
-from itertools import cycle
+from itertools import cycle, pairwise
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -24,7 +23,9 @@ def plot_curves(record: Record) -> Figure | None:
     """Error, residual, loss and the residuals of conditions against steps, as far as
     they were logged; None if nothing was. Where the optimizer turned to its next stage
     there is a thin line."""
-    conditions = sorted({k for entry in record for k in entry if k.startswith(_CONDITION)})
+    conditions = sorted(
+        {k for entry in record for k in entry if k.startswith(_CONDITION)}
+    )
     groups = {
         "relative L2 error": {"error": ""},
         "residual on held-out points": {
@@ -48,10 +49,10 @@ def plot_curves(record: Record) -> Figure | None:
 
 def _mark_turns(panel: Axes, record: Record) -> None:
     """Where the optimizer's stage changes."""
-    stages = np.array([entry.get("stage") or 0 for entry in record])
-    for k in np.flatnonzero(np.diff(stages)):
-        middle = (record[k]["step"] + record[k + 1]["step"]) / 2
-        panel.axvline(middle, color="0.5", linewidth=1, linestyle=(0, (1, 2)))
+    for before, after in pairwise(record):
+        if before.get("stage") != after.get("stage"):
+            middle = (before["step"] + after["step"]) / 2
+            panel.axvline(middle, color="0.5", linewidth=1, linestyle=(0, (1, 2)))
 
 
 CURVES = RunFigure(

@@ -68,7 +68,9 @@ def _shade_stages(panel: Axes, record: Record) -> None:
     """Bands with their names, above the panel where nothing else is; each ends where
     the next one begins."""
     stages = stages_of(record)
-    lasts = [stage.first_step for stage in stages[1:]] + [s.last_step for s in stages[-1:]]
+    lasts = [stage.first_step for stage in stages[1:]] + [
+        s.last_step for s in stages[-1:]
+    ]
     for stage, last in zip(stages, lasts, strict=True):
         first = stage.first_step
         shade = _SHADES.get(stage.name, 0.1)
@@ -88,10 +90,10 @@ DYNAMICS = RunFigure(
     30,
     "dynamics",
     "Dynamics of learning",
-    "The ratio tells how far gradients of different points agree: well above the dotted "
-    "line of pure noise each step is progress, near it steps are chance. Shaded bands "
-    "are the stages of learning: fitting (they agree), transition (they disagree most), "
-    "diffusion (they agree again, as the residual has become even and its variance "
-    "falls).",
+    "The ratio tells how far gradients of different points agree: well above the "
+    "dotted line of pure noise each step is progress, near it steps are chance. Shaded "
+    "bands are the stages of learning: fitting (they agree), transition (they disagree "
+    "most), diffusion (they agree again, as the residual has become even and its "
+    "variance falls).",
     lambda run: plot_dynamics(run.record),
 )

@@ -88,9 +88,9 @@ SOLUTION = RunFigure(
     10,
     "solution",
     "Solution",
-    "The selected iterate; beside it, where there is a reference, the size of its error "
-    "on a logarithmic scale, and the points that were drawn last. Errors should be "
-    "small where the solution is steep, and points dense where the residual is large.",
+    "The selected iterate; beside it, where there is a reference, the size of its "
+    "error on a logarithmic scale, and the points that were drawn last, which are "
+    "dense where the residual was large.",
     lambda run: (
         plot_solution(run.fields) if run.fields and "fields" in run.fields else None
     ),
