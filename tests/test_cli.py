@@ -141,6 +141,9 @@ def test_run_folder_has_a_figure(done, folder):
     assert {"recipe.json", "checkpoint", "fields.npz", "figures"} <= names
     picture = (folder / "runs/decay/figures/solution.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
+    assert "<title>Decay: decay</title>" in (
+        folder / "runs/decay/report.html"
+    ).read_text(encoding="utf-8")
 
 
 def test_export_is_the_solution(done, folder):

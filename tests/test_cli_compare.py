@@ -169,6 +169,8 @@ def test_comparison_leaves_table_and_figure(done, folder):
     assert table.startswith("| arm ") and "| vrba:exponential | 2 " in table
     picture = Path("both/figures/comparison.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
+    page = Path("both/report.html").read_text(encoding="utf-8")
+    assert 'href="vrba-exponential/seed-3/report.html"' in page
 
 
 def test_arms_begin_with_the_same_parameters(done, folder):

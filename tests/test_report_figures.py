@@ -1,0 +1,174 @@
+"""Figures of what a run logs and leaves behind."""
+
+import matplotlib.colors
+import numpy as np
+import pytest
+from run_cases import make_entry, make_fields
+
+from vrba.diagnose import Stage
+from vrba.report import (
+    diagnosed,
+    plot_arms_dynamics,
+    plot_curves,
+    plot_drawn,
+    plot_dynamics,
+    plot_residual,
+    plot_weights,
+)
+from vrba.report.figures import RunFigure, figures_of
+from vrba.report.run import RunRecord
+
+
+def make_record(num_entries=20, **options):
+    return [make_entry(30 * k, num_steps=600, **options) for k in range(1, num_entries)]
+
+
+def labels(axes):
+    return [line.get_label() for line in axes.lines if line.get_label()[0] != "_"]
+
+
+def column(record, key):
+    return [entry[key] for entry in record]
+
+
+def test_curves_show_what_was_logged():
+    record = make_record()
+    figure = plot_curves(record)
+    error, residual, loss, conditions = figure.axes
+    assert [axes.get_ylabel() for axes in figure.axes] == [
+        "relative L2 error",
+        "residual on held-out points",
+        "loss",
+        "residual of conditions",
+    ]
+    assert {axes.get_yscale() for axes in figure.axes} == {"log"}
+    assert {axes.get_xlabel() for axes in figure.axes} == {"steps"}
+    np.testing.assert_array_equal(error.lines[0].get_ydata(), column(record, "error"))
+    np.testing.assert_array_equal(error.lines[0].get_xdata(), column(record, "step"))
+    assert labels(residual) == ["root mean square", "largest"]
+    assert labels(conditions) == ["initial"]
+    assert [line.get_xdata() for line in loss.lines[1:]] == [[315.0, 315.0]]
+
+
+def test_curves_leave_out_what_is_not_there():
+    record = [{"step": 1, "loss": 1.0}, {"step": 2, "loss": None, "error": None}]
+    assert [axes.get_ylabel() for axes in plot_curves(record).axes] == ["loss"]
+    assert plot_curves([]) is None
+    assert plot_curves([{"step": 1, "loss": 0.0}]) is None
+
+
+def test_dynamics_have_band_floor_and_stages(monkeypatch):
+    stages = [Stage("fitting", 30, 240), Stage("transition", 300, 570)]
+    monkeypatch.setattr(diagnosed, "find_stages", lambda record: stages)
+    record = make_record()
+    variance, ratio = plot_dynamics(record).axes
+    assert labels(variance) == ["uniform points", "adapted points"]
+    assert labels(ratio)[-1] == "pure noise" and len(labels(ratio)) == 3
+    np.testing.assert_array_equal(ratio.lines[0].get_ydata(), column(record, "snr"))
+    np.testing.assert_allclose(ratio.lines[-1].get_ydata(), 8**-0.5)
+    (band,) = ratio.collections
+    heights = band.get_paths()[0].vertices[:, 1]
+    assert heights.max() == pytest.approx(max(column(record, "snr")) + 0.1)
+    for axes in (variance, ratio):
+        assert [text.get_text() for text in axes.texts] == ["fitting", "transition"]
+        spans = [(p.get_x(), p.get_x() + p.get_width()) for p in axes.patches]
+        assert spans == [(30, 300), (300, 570)]  # without a gap
+        assert len({patch.get_alpha() for patch in axes.patches}) == 2
+
+
+def test_dynamics_need_diagnostics():
+    assert plot_dynamics(make_record(diagnosed=False)) is None
+    only = [{"step": k, "snr": 1.0 / k} for k in range(1, 4)]
+    assert len(plot_dynamics(only).axes) == 1
+
+
+def test_weights_are_counted_and_placed():
+    fields = make_fields()
+    counts, places, _ = plot_weights(fields).axes
+    assert (counts.get_xscale(), counts.get_yscale()) == ("log", "log")
+    bars = sum(patch.get_height() for patch in counts.patches)
+    assert bars == len(fields["pool weights"])
+    cells = places.collections[0]
+    assert isinstance(cells.norm, matplotlib.colors.LogNorm)
+    centres, values = cells.get_offsets(), cells.get_array()
+    assert abs(centres[np.argmax(values)][1]) < 0.2  # where the weights were made large
+    assert (places.get_xlabel(), places.get_ylabel()) == ("t", "x")
+
+
+def test_equal_weights_can_be_drawn():
+    fields = make_fields()
+    fields["pool weights"] = np.ones(2000)
+    assert plot_weights(fields) is not None
+    assert plot_weights(fields | {"pool weights": np.full(2000, np.nan)}) is None
+
+
+def test_residual_of_each_equation_has_a_map():
+    fields = make_fields()
+    fields["residuals"] = np.array(["momentum", "energy", "gone"])
+    fields["residual energy"] = np.zeros((61, 81))
+    figure = plot_residual(fields)
+    titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
+    assert titles == ["residual of momentum", "residual of energy"]
+    mesh = figure.axes[0].collections[0]
+    assert isinstance(mesh.norm, matplotlib.colors.LogNorm)
+    assert mesh.norm.vmax == pytest.approx(np.max(fields["residual momentum"]))
+
+
+def test_one_coordinate_makes_lines_and_three_a_cut():
+    line = make_fields(coordinates=("x",), sizes=(50,))
+    (axes,) = plot_residual(line).axes
+    assert axes.get_yscale() == "log" and axes.get_xlabel() == "x"
+    assert plot_weights(line).axes[1].get_xlabel() == "x"
+    drawn = plot_drawn({0: line["pool points"]}, line)
+    assert drawn.axes[0].get_ylabel() == "points"
+    solid = make_fields(coordinates=("t", "x", "y"), sizes=(5, 6, 7))
+    assert plot_residual(solid).axes[0].get_title() == "residual of momentum at t = 0.5"
+    assert plot_weights(solid).axes[1].get_ylabel() == "y"
+
+
+def test_drawn_points_of_six_steps_from_first_to_last():
+    random = np.random.default_rng(0)
+    drawn = {100 * k: random.uniform(size=(40, 2)) for k in range(20)}
+    figure = plot_drawn(drawn, make_fields())
+    titles = [axes.get_title() for axes in figure.axes]
+    assert len(titles) == 6
+    assert titles[0] == "40 points, step 0" and titles[-1] == "40 points, step 1,900"
+    offsets = figure.axes[-1].collections[0].get_offsets()
+    np.testing.assert_allclose(offsets, drawn[1900])
+    assert figure.axes[0].get_ylim() == (-1, 1)  # all of the domain
+    unnamed = plot_drawn({5: drawn[100]})
+    assert (unnamed.axes[0].get_xlabel(), unnamed.axes[0].get_ylabel()) == ("x1", "x2")
+
+
+@pytest.mark.parametrize("plot", [plot_weights, plot_residual])
+def test_without_arrays_there_is_no_figure(plot):
+    assert plot(None) is None and plot({}) is None
+    assert plot_drawn({}) is None and plot_drawn({1: np.zeros((0, 2))}) is None
+
+
+def test_arms_have_variance_and_ratio():
+    arms = {"uniform": [make_record(seed=s) for s in (0, 1)], "vrba": [make_record()]}
+    figure = plot_arms_dynamics(arms)
+    assert [labels(axes) for axes in figure.axes] == [["uniform", "vrba"]] * 2
+    assert all(len(axes.collections) == 2 for axes in figure.axes)
+    assert plot_arms_dynamics({"uniform": [make_record(diagnosed=False)]}) is None
+
+
+def test_figures_of_a_page_are_found_by_looking(tmp_path):
+    run = RunRecord(
+        tmp_path, {}, make_record(), make_fields(), {}, {0: np.ones((3, 2))}
+    )
+    found = [one for one, _ in figures_of(run)]
+    assert all(isinstance(one, RunFigure) for one in found)
+    assert [one.place for one in found] == sorted({one.place for one in found})
+    assert len(found) == 6
+    for one in found:
+        assert one.caption.endswith(".") and one.title
+
+
+def test_lines_differ_without_colour():
+    for figure in (plot_curves(make_record()), plot_dynamics(make_record())):
+        for axes in figure.axes:
+            drawn = [line for line in axes.lines if line.get_label()[0] != "_"]
+            looks = {(line.get_linestyle(), line.get_marker()) for line in drawn}
+            assert len(looks) == len(drawn)
