@@ -4,6 +4,8 @@ import abc
 import dataclasses
 from pathlib import Path
 
+from tyro.conf import Suppress
+
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 
@@ -13,7 +15,12 @@ class UsageError(ValueError):
 
 @dataclasses.dataclass(frozen=True)
 class AbstractCommand(abc.ABC):
-    """Flags as fields. A command that `vrba.cli` exports can be called by its name."""
+    """Flags as fields. A command that `vrba.cli` exports can be called by its name.
+
+    `words` are those it was called with, to be told in a report.
+    """
+
+    words: Suppress[tuple[str, ...]] = dataclasses.field(default=(), kw_only=True)
 
     @abc.abstractmethod
     def run(self) -> int:

@@ -140,7 +140,9 @@ def _check(flags: Compare) -> None:
         )
     if flags.resume is not None:
         own = Compare(flags.target, resume=flags.resume, jobs=flags.jobs)
-        own = dataclasses.replace(own, json=flags.json, debug=flags.debug)
+        own = dataclasses.replace(
+            own, json=flags.json, debug=flags.debug, words=flags.words
+        )
         if own != flags:
             raise UsageError(
                 "`--resume` goes on with the settings of the comparison: only TARGET, "

@@ -1,5 +1,6 @@
 """From words to a command, and from errors to exit codes."""
 
+import dataclasses
 import inspect
 import sys
 import traceback
@@ -21,7 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as stop:  # help, or flags that do not exist
         return stop.code if isinstance(stop.code, int) else BAD_INPUT
     try:
-        return command.run()
+        words = tuple(sys.argv[1:] if arguments is None else arguments)
+        return dataclasses.replace(command, words=words).run()
     except KeyboardInterrupt:
         sys.stderr.write("Stopped.\n")
         return INTERRUPTED

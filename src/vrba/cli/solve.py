@@ -58,6 +58,8 @@ class Solve(AbstractCommand):
     """Write the solution on a grid, as .npz or NetCDF (.nc)."""
     tensorboard: Switch = False
     """Write curves for TensorBoard into RUN/tensorboard, too."""
+    diagnose: float = 0.05
+    """Share of the time for looking at gradients, residuals and weights; 0 for none."""
     json: Switch = False
     """Print the result as one JSON object, the last line."""
     debug: Switch = False
@@ -103,18 +105,15 @@ def _check(flags: Solve) -> None:
     if flags.target is None and flags.set:
         raise UsageError("`--set` needs the problem that it is a setting of.")
     if flags.resume is not None:
-        given = {"--start": flags.start, "--out": flags.out}
-        given |= {"--seed": flags.seed or None, "--dtype": flags.recipe.dtype}
-        given |= {"--seeds": flags.seeds - 1 or None}
-        sizes = ("points", "pool", "width", "depth")
-        given |= {f"--{name}": getattr(flags.recipe, name) for name in sizes}
-        wrong = [name for name, value in given.items() if value is not None]
-        if wrong:
-            raise UsageError(f"`{wrong[0]}` is that of the run with `--resume`.")
+        _check_resumed(flags)
     if flags.seeds < 1:
         raise UsageError(f"`--seeds` must be at least 1, got {flags.seeds}.")
     if flags.minutes is not None and not flags.minutes > 0:
         raise UsageError(f"`--minutes` must be positive, got {flags.minutes:g}.")
+    if not 0 <= flags.diagnose <= 1:
+        raise UsageError(
+            f"`--diagnose` must be between 0 and 1, got {flags.diagnose:g}."
+        )
     if flags.export is not None and flags.export.suffix not in (".npz", ".nc"):
         raise UsageError(f"`--export {flags.export}` must end in .npz or .nc.")
     for folder in [] if flags.out is None else _folders(flags, flags.out):
@@ -123,6 +122,18 @@ def _check(flags: Solve) -> None:
                 f"`{folder}` already holds a run: go on with `--resume {folder}`, or "
                 "choose another folder."
             )
+
+
+def _check_resumed(flags: Solve) -> None:
+    """Refuses what a run already has."""
+    given = {"--start": flags.start, "--out": flags.out}
+    given |= {"--seed": flags.seed or None, "--dtype": flags.recipe.dtype}
+    given |= {"--seeds": flags.seeds - 1 or None}
+    sizes = ("points", "pool", "width", "depth")
+    given |= {f"--{name}": getattr(flags.recipe, name) for name in sizes}
+    wrong = [name for name, value in given.items() if value is not None]
+    if wrong:
+        raise UsageError(f"`{wrong[0]}` is that of the run with `--resume`.")
 
 
 def _solve_all(
@@ -169,6 +180,8 @@ def _solve_one(
             resume=flags.resume is not None,
             allows_change=flags.allow_change,
             callback=_callback(flags, panel, run),
+            diagnose=flags.diagnose,
+            command=shlex.join(["vrba", *flags.words]) if flags.words else None,
         )
     except KeyboardInterrupt:  # before the first step, or at the second Ctrl-C
         if RunFolder(run).checkpoint("latest").exists():

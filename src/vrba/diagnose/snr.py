@@ -63,5 +63,6 @@ def _ratios(total: Any, trace: Any, num_parts: int) -> tuple[Any, Any]:
     """The ratio and its debiased square, from sums of inner products."""
     signal = np.maximum(total, 0) / num_parts**2
     noise = (trace - num_parts * signal) / (num_parts - 1)
-    noise = np.maximum(noise, np.finfo(float).tiny)
+    limits = np.finfo(float)
+    noise = np.maximum(noise, limits.eps * signal + limits.tiny)
     return np.sqrt(signal / noise), (signal - noise / num_parts) / noise

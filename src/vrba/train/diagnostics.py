@@ -41,7 +41,7 @@ class Budget:
     """Time for diagnostics: at most `share` of the seconds that a run is planned to
     take, with more of it early on, where most happens; with 1 there is no limit."""
 
-    def __init__(self, share: float, planned: float):
+    def __init__(self, share: float | int, planned: float):
         if not 0 <= share <= 1:
             raise ValueError(f"`diagnose` must be between 0 and 1, got {share}.")
         self.share, self.planned, self.spent = share, planned, 0.0
@@ -54,7 +54,7 @@ class Budget:
     @property
     def is_ample(self) -> bool:
         """Whether there is time for what takes long to compile."""
-        return self.share == 1 or self.seconds >= _AMPLE_SECONDS
+        return self.seconds >= _AMPLE_SECONDS
 
     def allows(self, elapsed: float) -> bool:
         """Whether there is time for a diagnosis now."""
@@ -243,7 +243,8 @@ def _slopes(trainer: Trainer, params: Any) -> Float[Array, "points fields dim"]:
 
 def _gap(trainer: Trainer, state: TrainState, sizes: np.ndarray) -> float | None:
     """What the tilt at work, with its memory and mix, misses of the risk of the
-    residual as it is now, in units of its mean; none if the policy has no potential or the potential no dual."""
+    residual as it is now, in units of its mean; none if the policy has no potential or
+    the potential no dual."""
     policy, policy_state = _innermost(trainer.policies[EQUATIONS], state.policies)
     if not isinstance(policy, AbstractTilting) or policy_state.weight.ndim > 1:
         return None

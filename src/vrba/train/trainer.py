@@ -220,7 +220,7 @@ class Trainer(eqx.Module):
             num_steps=state.num_steps + steps.num_steps,
             num_since_redraw=jnp.where(is_stuck, most, since),
             num_stuck=jnp.where(is_stuck, state.num_stuck + 1, 0),
-            num_failed=state.num_failed + is_stuck,
+            num_failed=state.num_failed + is_stuck.astype(jnp.int32),
         )
         return state, steps
 

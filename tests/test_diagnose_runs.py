@@ -1,0 +1,257 @@
+"""Runs that measure themselves: what is logged, what it costs, what is warned of."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from train_cases import Decay, Edge, tiny_recipe
+
+import vrba
+from vrba import diagnose, optim
+from vrba.core import flatten_gradient
+from vrba.optim import LeastSquares
+from vrba.problems import EQUATIONS, Formulation
+from vrba.train import Lines, Silent, Trainer, diagnostics
+from vrba.train.diagnostics import Budget
+
+pytestmark = pytest.mark.xdist_group("train")
+
+
+def run(problem, recipe, **options):
+    options = {"callback": Silent(), "diagnose": 1} | options
+    return vrba.solve(problem, recipe, **options)
+
+
+def first_order(**settings):
+    """A recipe of steps that are cheap to compile."""
+    chosen = {"optimizer": optim.Adam(0.01), "check_every": 1, "max_steps": 12}
+    return tiny_recipe(**(chosen | settings))
+
+
+def tilted(potential, **settings):
+    smoothing = vrba.Smoothing(0.0, 1.0, 1.0, is_normalised=False)
+    return vrba.Sampling(potential, smoothing=smoothing, floor=0.0, **settings)
+
+
+class Peak(vrba.AbstractProblem):
+    """Residuals that are large in one place."""
+
+    domain = vrba.Box(x=(0, 2))
+
+    def equations(self, u, x):
+        return {"peak": u.x - jnp.exp(-((30 * (x - 1)) ** 2))}
+
+    def conditions(self):
+        return [vrba.Dirichlet(0.0, on="x", at=0.0)]
+
+
+def collapsing():
+    """All weight goes to where the residual is largest."""
+    policy = tilted(vrba.Power(60.0))
+    return run(Peak(), first_order(policy=policy, pool_size=1024))
+
+
+def idling():
+    """A temperature so high that nothing tilts."""
+    policy = tilted(vrba.Exponential(), temperature=vrba.LogAnnealing(1e4))
+    return run(Peak(), first_order(policy=policy))
+
+
+def dominated():
+    """A condition a million times as important."""
+    return run(Edge(soft=vrba.Soft(weight=1e9)), first_order())
+
+
+class Flat(vrba.AbstractProblem):
+    """Nothing to learn: what the network does is lost in rounding."""
+
+    domain = vrba.Box(x=(0, 2))
+
+    def equations(self, u, x):
+        return {"flat": u + 1e20}
+
+    def conditions(self):
+        return [vrba.Ansatz(flat_ansatz)]
+
+
+def flat_ansatz(x, N):
+    return N
+
+
+def stuck(**options):
+    """No step leads down."""
+    search = optim.QuasiNewton(search=optim.Backtracking())
+    return run(Flat(), first_order(optimizer=search), **options)
+
+
+def rounded():
+    """Single precision, to its end."""
+    recipe = tiny_recipe(
+        optimizer=optim.LevenbergMarquardt(),
+        dtype="float32",
+        check_every=10,
+        max_steps=120,
+    )
+    return run(Decay(), recipe)
+
+
+def drifting():
+    """A condition that hardly counts, and holds at first: `u = 1` at zero, but for
+    `u' = -u` the cheapest solution is zero."""
+    holding = first_order(max_steps=300, check_every=4)
+    start = run(Edge(soft=vrba.Soft(weight=1e9)), holding, diagnose=0)
+    recipe = first_order(max_steps=60, check_every=4)
+    return run(Edge(soft=vrba.Soft(weight=1e-9)), recipe, start=start)
+
+
+def overfitted():
+    """Many parameters, few points."""
+    recipe = tiny_recipe(
+        model=vrba.MLP(width=12, depth=1),
+        optimizer=optim.LevenbergMarquardt(),
+        num_points=6,
+        pool_size=6,
+        check_every=5,
+        max_steps=40,
+    )
+    return run(Peak(), recipe)
+
+
+BUILT = {
+    diagnose.CollapsedWeights: collapsing,
+    diagnose.IdleTilt: idling,
+    diagnose.DominantTerm: dominated,
+    diagnose.FailingSteps: stuck,
+    diagnose.RoundingFloor: rounded,
+    diagnose.GrowingConditions: drifting,
+    diagnose.SmallPool: overfitted,
+}
+
+
+@pytest.mark.parametrize("alarm", BUILT, ids=lambda kind: kind.__name__)
+def test_alarm_rings_in_a_run_built_for_it(alarm):
+    solution = BUILT[alarm]()
+    found = {w.name: w for w in diagnose.find_warnings(solution.record)}
+    assert alarm.__name__ in found
+    entry = next(e for e in solution.record if e["step"] == found[alarm.__name__].step)
+    warning = found[alarm.__name__]
+    assert f"{warning.text} {warning.advice}" in entry["warnings"]
+
+
+def test_every_alarm_has_a_run():
+    alarms = [
+        kind
+        for kind in vars(diagnose).values()
+        if isinstance(kind, type) and issubclass(kind, diagnose.AbstractAlarm)
+    ]
+    assert {k for k in alarms if k is not diagnose.AbstractAlarm} == set(BUILT)
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory):
+    """A run that is diagnosed at every check, and its folder."""
+    path = tmp_path_factory.mktemp("diagnosed") / "run"
+    return run(Edge(), tiny_recipe(max_steps=15), run=path)
+
+
+def test_a_sound_run_is_silent(watched):
+    assert diagnose.find_warnings(watched.record) == []
+    assert not any("warnings" in entry for entry in watched.record)
+
+
+def test_log_agrees_with_the_functions(watched):
+    """What is logged is what `vrba.diagnose` says of the run's own arrays."""
+    trainer, entry = watched.trainer, watched.record[-1]
+    rows = trainer.pools[EQUATIONS]
+    residual = np.asarray(trainer.residual(watched.last_params, EQUATIONS, rows))
+    size = np.abs(residual[:, 0])
+    assert entry["step"] == watched.result["step"]
+    assert entry["variance_r2"] == pytest.approx(np.var(size**2), rel=1e-9)
+    assert entry["pool_l2"] == pytest.approx(np.sqrt(np.mean(size**2)), rel=1e-12)
+    share = entry["effective_size"] / trainer.pools[EQUATIONS][0].shape[0]
+    assert entry["effective_share"] == pytest.approx(share, rel=1e-9)
+    x = np.asarray(trainer.held_out[EQUATIONS][0])[:, 0]
+    slope = jax.vmap(
+        jax.grad(lambda x: trainer.fields(watched.last_params, x[None, None])["u"][0])
+    )(jnp.asarray(x))
+    assert entry["geometric_complexity"] == pytest.approx(
+        float(np.mean(slope**2)), rel=1e-6
+    )
+
+
+def test_partition_gradients_average_to_the_whole():
+    trainer = Trainer(Formulation(Edge()), tiny_recipe(), 0)
+    state = trainer.redraw(trainer.init())
+    terms = diagnostics.terms_of(trainer, state)
+    parts, others = diagnostics._gradients(terms, state.params, 8)
+    term = terms[EQUATIONS]
+    expected = LeastSquares(term).value_and_gradient(state.params)[1]
+    np.testing.assert_allclose(
+        np.mean(parts, axis=0), flatten_gradient(expected), rtol=1e-10, atol=1e-14
+    )
+    edge = LeastSquares(terms["edge"]).value_and_gradient(state.params)[1]
+    np.testing.assert_allclose(others["edge"], flatten_gradient(edge), rtol=1e-12)
+
+
+def test_gap_of_a_fresh_exponential_tilt_vanishes():
+    """Only the exponential has no gap when merely rescaled."""
+    gaps = {}
+    for potential in (vrba.Exponential(), vrba.Quadratic()):
+        policy = tilted(potential, temperature=vrba.Fixed(0.1))
+        trainer = Trainer(Formulation(Peak()), tiny_recipe(policy=policy), 0)
+        state = trainer.redraw(trainer.init())
+        rows = trainer.pools[EQUATIONS]
+        residual = trainer.residual(state.params, EQUATIONS, rows)
+        gaps[potential] = diagnostics._gap(trainer, state, np.abs(residual[:, 0]))
+    exponential, quadratic = gaps.values()
+    assert abs(exponential) < 1e-12 and quadratic > 1e-3
+
+
+def test_diagnostics_change_nothing_in_the_run(watched):
+    plain = run(Edge(), tiny_recipe(max_steps=15), diagnose=0)
+    both = plain.last_params, watched.last_params
+    assert eqx.tree_equal(*both)
+    assert not any("snr" in entry for entry in plain.record)
+    common = plain.record[-1].keys() - {"seconds"}
+    assert all(watched.record[-1][key] == plain.record[-1][key] for key in common)
+
+
+def test_budget_is_kept():
+    budget = Budget(0.05, 1000.0)
+    spent = 0.0
+    for elapsed in np.arange(0.0, 1000.0, 2.0):
+        if budget.allows(elapsed):
+            budget.spent += 1.0
+            spent += 1.0
+    assert 0.6 * 50 < spent <= 50
+    assert not Budget(0.05, 30.0).allows(20.0)
+    assert not Budget(0.0, 1e9).allows(1e8)
+    assert Budget(1.0, 1.0).allows(0.5)
+    with pytest.raises(ValueError, match="`diagnose` must be between 0 and 1, got 2"):
+        Budget(2, 1.0)
+
+
+def test_points_drawn_over_time_are_kept(watched):
+    folder = vrba.train.RunFolder(watched.run)
+    files = folder.drawn_files()
+    assert list(files) == [3, 6, 12]
+    points = np.load(files[12], allow_pickle=False)
+    assert points.shape == (16, 1) and np.all((points >= 0) & (points <= 2))
+
+
+def test_fields_hold_residuals_and_weights(watched):
+    with np.load(vrba.train.RunFolder(watched.run).fields_file) as file:
+        fields = dict(file)
+    label = str(fields["residuals"][0])
+    assert label == "decay"
+    expected = watched.residual(fields["x"])["decay"]
+    np.testing.assert_allclose(fields["residual decay"], expected, rtol=1e-12)
+    assert np.mean(fields["pool weights"]) == pytest.approx(1.0, rel=1e-6)
+    assert fields["pool points"].shape == (64, 1)
+
+
+def test_warnings_are_told(capsys):
+    stuck(callback=Lines())
+    told = capsys.readouterr().err
+    assert told.count("Warning: Line searches fail") == 1
