@@ -15,7 +15,7 @@ from cli_cases import call
 from scipy.io import netcdf_file
 
 import vrba
-from vrba.cli import solve
+from vrba.cli import drawing, solve
 from vrba.cli.names import known_optimizers, known_policies, known_problems, make_policy
 from vrba.cli.recipe import RecipeFlags, new_recipe
 from vrba.cli.target import load_problem
@@ -373,3 +373,15 @@ def test_flags_change_their_part_of_the_recipe():
     assert recipe.policy.correction == default.policy.correction
     assert (recipe.model.width, recipe.model.depth) == (default.model.width, 2)
     assert new_recipe(RecipeFlags(pool=64), problem, None, None).num_points == 64
+
+
+def test_a_page_that_cannot_be_drawn_loses_nothing(tmp_path, monkeypatch, capsys):
+    def refuse(path):
+        raise RuntimeError("no ink")
+
+    monkeypatch.setattr(drawing, "write_report", refuse)
+    drawing.draw_report(tmp_path, raises=False)
+    said = capsys.readouterr().err
+    assert "RuntimeError: no ink" in said and f"vrba report {tmp_path}" in said
+    with pytest.raises(RuntimeError):
+        drawing.draw_report(tmp_path, raises=True)

@@ -24,7 +24,7 @@ from vrba.cli import children, machine
 from vrba.cli.arms import Settings, recipes_of
 from vrba.cli.catalogue import catalogue, first_sentence
 from vrba.cli.children import Task, run_all
-from vrba.cli.comparison import ComparisonFolder, of_versions, summarise, text_of
+from vrba.cli.comparison import ComparisonFolder, of_versions, text_of
 from vrba.cli.outcome import as_json
 from vrba.cli.recipe import RecipeFlags
 from vrba.cli.target import load_problem
@@ -32,6 +32,7 @@ from vrba.cli.watcher import Watcher
 from vrba.core import append_line
 from vrba.problems import EQUATIONS, Formulation
 from vrba.report import Board
+from vrba.report.summary import summarise
 from vrba.train import Trainer
 from vrba.train.loop import watch_signals
 
@@ -334,7 +335,7 @@ def test_reference_bounds_what_can_be_told_apart():
     settings = Settings("burgers", (), ("rad", "uniform"), 0, 2, {}, 1)
     runs = [run("rad", 0, 1e-7), run("rad", 1, 1e-3)]
     runs += [run("uniform", 0, 1e-6), run("uniform", 1, 1e-3)]
-    found = summarise(settings, runs)
+    found = summarise(settings.arms, settings.baseline, runs)
     assert found["baseline"] == "uniform" and found["floor"] == pytest.approx(3e-5)
     assert found["against_baseline"]["rad"]["ratios"] == (1.0, 1.0)
     assert "<3.0e-5" in found["table"] and found["measure"] == "relative L2 error"
@@ -348,11 +349,11 @@ def test_times_that_were_not_equal_are_told(steps, is_told):
     run |= {"residual": {"selected": 1.0, "last": 1.0}, "status": "time_reached"}
     runs = [run | {"seed": seed, "step": step} for seed, step in enumerate(steps)]
     settings = Settings("burgers", (), ("rad",), 0, 2, {"minutes": 1.0}, 1)
-    found = summarise(settings, runs)
+    found = summarise(settings.arms, settings.baseline, runs)
     assert bool(found["warnings"]) == is_told
     assert ("`--steps`" in text_of(found)) == is_told
     ended = [one | {"status": "no_descent"} for one in runs]
-    assert summarise(settings, ended)["warnings"] == []
+    assert summarise(settings.arms, settings.baseline, ended)["warnings"] == []
 
 
 def test_runs_of_several_versions_are_told():
@@ -371,7 +372,7 @@ def test_a_comparison_with_a_lost_arm_can_be_written():
         for arm, size in sizes.items()
     ]
     settings = Settings("burgers", (), ("uniform", "rad"), 0, 1, {"steps": 3}, 1)
-    found = json.loads(as_json(summarise(settings, runs)))
+    found = json.loads(as_json(summarise(settings.arms, settings.baseline, runs)))
     assert found["against_baseline"]["rad"]["median"] is None
 
 

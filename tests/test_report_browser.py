@@ -95,3 +95,12 @@ def test_page_on_a_phone(browser, report, tmp_path, scheme):
     assert (luminance(found["background"]) > 0.5) == (scheme == LIGHT)
     for color in found["colors"]:
         assert contrast(color, found["background"]) > 7
+
+
+def test_complaints_of_the_browser_are_heard(browser, report, tmp_path):
+    page = tmp_path / "bad.html"
+    wrong = '<img src="gone.png" style="width:999px"><script>gone()</script></body>'
+    page.write_text(report.read_text().replace("</body>", wrong))
+    found, complaints = look(browser, page, tmp_path, LIGHT)
+    assert found["width"] > 360
+    assert any("gone is not defined" in line for line in complaints)
