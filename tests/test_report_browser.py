@@ -99,7 +99,7 @@ def test_page_on_a_phone(browser, report, tmp_path, scheme):
 
 def test_complaints_of_the_browser_are_heard(browser, report, tmp_path):
     page = tmp_path / "bad.html"
-    wrong = '<img src="gone.png" style="width:999px"><script>gone()</script></body>'
+    wrong = '<p style="min-width:999px">x</p><script>gone()</script></body>'
     page.write_text(report.read_text().replace("</body>", wrong))
     found, complaints = look(browser, page, tmp_path, LIGHT)
     assert found["width"] > 360

@@ -9,6 +9,7 @@ import pytest
 from cli_cases import call
 from run_cases import ABOUT, ENDED, make_entry, make_run
 
+import vrba
 from vrba.core import BrokenFileError, append_line, save_tree
 from vrba.diagnose import Finding, Stage
 from vrba.report import ComparisonRecord, RunRecord, diagnosed, write_report
@@ -210,6 +211,12 @@ def test_warnings_and_stages_are_shown(tmp_path, monkeypatch):
     assert "All is noise." in text and "Draw &lt; more &amp; wait." in text
     assert "(step 60)" in text and "No warnings." not in text
     assert text.count(">fitting</text>") == 2
+
+
+def test_report_is_at_hand():
+    assert vrba.write_report is vrba.report.write_report is write_report
+    with pytest.raises(AttributeError, match="has no attribute `nonesuch`"):
+        _ = vrba.nonesuch
 
 
 def test_report_wants_a_folder():

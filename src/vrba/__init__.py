@@ -1,5 +1,8 @@
 """vrba: residual-based adaptivity that follows from one convex potential."""
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from . import adapt as adapt
 from . import core as core
 from . import diagnose as diagnose
@@ -99,3 +102,16 @@ from .train import Recipe as Recipe
 from .train import Solution as Solution
 from .train import disagreement as disagreement
 from .train import solve as solve
+
+if TYPE_CHECKING:
+    from . import report as report
+    from .report import write_report as write_report
+else:
+
+    def __getattr__(name: str) -> Any:
+        """`vrba.report` and `vrba.write_report` when asked for: what they draw with
+        takes a second to import."""
+        if name not in ("report", "write_report"):
+            raise AttributeError(f"module `vrba` has no attribute `{name}`")
+        module = importlib.import_module(".report", __name__)
+        return module if name == "report" else module.write_report
