@@ -114,6 +114,13 @@ def make_fields(*, num_pool=2000, coordinates=("t", "x"), sizes=(61, 81)):
     }
 
 
+def add_collapse(run, step):
+    """Three more entries, after which the alarm of collapsed weights rings."""
+    for k in range(3):
+        entry = make_entry(step + k) | {"effective_share": 0.001}
+        append_line(run / "metrics.jsonl", entry)
+
+
 def make_run(
     path,
     *,

@@ -5,9 +5,8 @@ import numpy as np
 import pytest
 from run_cases import make_entry, make_fields
 
-from vrba.diagnose import Stage
+from vrba.diagnose import find_stages
 from vrba.report import (
-    diagnosed,
     plot_arms_dynamics,
     plot_curves,
     plot_drawn,
@@ -57,10 +56,12 @@ def test_curves_leave_out_what_is_not_there():
     assert plot_curves([{"step": 1, "loss": 0.0}]) is None
 
 
-def test_dynamics_have_band_floor_and_stages(monkeypatch):
-    stages = [Stage("fitting", 30, 240), Stage("transition", 300, 570)]
-    monkeypatch.setattr(diagnosed, "find_stages", lambda record: stages)
+def test_dynamics_have_band_floor_and_stages():
     record = make_record()
+    for entry in record:
+        entry["snr_unit"] *= 5.0 if entry["step"] <= 240 else 0.1
+    first, second = find_stages(record)
+    assert (first.name, second.name) == ("fitting", "transition")
     variance, ratio = plot_dynamics(record).axes
     assert labels(variance) == ["uniform points", "adapted points"]
     assert labels(ratio)[-1] == "pure noise" and len(labels(ratio)) == 3
@@ -72,7 +73,8 @@ def test_dynamics_have_band_floor_and_stages(monkeypatch):
     for axes in (variance, ratio):
         assert [text.get_text() for text in axes.texts] == ["fitting", "transition"]
         spans = [(p.get_x(), p.get_x() + p.get_width()) for p in axes.patches]
-        assert spans == [(30, 300), (300, 570)]  # without a gap
+        ends = [first.first_step, second.first_step, second.last_step]
+        assert spans == [tuple(ends[:2]), tuple(ends[1:])]  # without a gap
         assert len({patch.get_alpha() for patch in axes.patches}) == 2
 
 

@@ -7,12 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from cli_cases import call
-from run_cases import ABOUT, ENDED, make_entry, make_run
+from run_cases import ABOUT, ENDED, add_collapse, make_entry, make_run
 
 import vrba
 from vrba.core import BrokenFileError, append_line, save_tree
-from vrba.diagnose import Finding, Stage
-from vrba.report import ComparisonRecord, RunRecord, diagnosed, write_report
+from vrba.report import ComparisonRecord, RunRecord, write_report
 from vrba.report.summary import result_of, run_of, summarise
 
 FIGURES = ["solution", "curves", "dynamics", "residual", "weights", "drawn"]
@@ -155,7 +154,8 @@ def test_links_and_ids_fit(page):
     assert len(ids) == len(set(ids))
     targets = re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', text)
     assert {a or b for a, b in targets} <= set(ids)
-    sections = ["warnings", "figures", "cost", "reproduce", "recipe"]
+    first = ["warnings", "figures", "accuracy", "diagnosis"]
+    sections = [*first, "cost", "reproduce", "recipe"]
     assert re.findall(r'<a href="#(\w+)">', text) == sections
 
 
@@ -202,15 +202,20 @@ def test_nulls_in_the_log_are_left_out(tmp_path):
     assert "curves" in figures_in(write_report(run).read_text())
 
 
-def test_warnings_and_stages_are_shown(tmp_path, monkeypatch):
-    warning = Finding("Noise", 60, "All is noise.", "Draw < more & wait.")
-    stage = Stage("fitting", 30, 60)
-    monkeypatch.setattr(diagnosed, "find_warnings", lambda record: [warning])
-    monkeypatch.setattr(diagnosed, "find_stages", lambda record: [stage])
-    text = write_report(make_run(tmp_path / "run", num_steps=90)).read_text()
-    assert "All is noise." in text and "Draw &lt; more &amp; wait." in text
-    assert "(step 60)" in text and "No warnings." not in text
+def test_warnings_stages_errors_and_measures_are_shown(tmp_path, page):
+    run = make_run(tmp_path / "run", num_steps=90)
+    add_collapse(run, 91)
+    text = write_report(run).read_text()
+    assert "The weights have collapsed" in text and "Tilt less" in text
+    assert "(step 93)" in text and "No warnings." not in text
     assert text.count(">fitting</text>") == 2
+    _, usual = page
+    assert "No warnings." in usual and ">50 % below</th>" in usual
+    with np.load(run / "fields.npz") as fields:
+        true, found = fields["reference u"], fields["u"]
+    error = np.linalg.norm(found - true) / np.linalg.norm(true)
+    assert f"<td>{error:.3g}</td>" in usual
+    assert "signal-to-noise ratio of the gradient" in usual
 
 
 def test_report_is_at_hand():

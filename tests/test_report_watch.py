@@ -8,12 +8,11 @@ import struct
 import pytest
 from cli_cases import call
 from rich.console import Console
-from run_cases import make_entry, make_result, make_run
+from run_cases import add_collapse, make_entry, make_result, make_run
 from test_report import PLAN
 
 from vrba.core import append_line, save_tree
-from vrba.diagnose import Finding
-from vrba.report import RunRecord, TensorBoard, diagnosed, watch
+from vrba.report import RunRecord, TensorBoard, watch
 from vrba.train import Lines, Several
 
 
@@ -68,12 +67,12 @@ def test_it_looks_again_until_the_run_has_ended(tmp_path):
     assert "step 90" in text_of(console) and "Ended. " in text_of(console)
 
 
-def test_warnings_are_told(tmp_path, monkeypatch):
-    one = Finding("Noise", 60, "All is noise.", "Draw [more].")
-    monkeypatch.setattr(diagnosed, "find_warnings", lambda record: [one])
+def test_warnings_are_told(tmp_path):
+    run = make_run(tmp_path / "run", num_steps=60)
+    add_collapse(run, 61)
     console = make_console(is_terminal=False)
-    watch(make_run(tmp_path / "run", num_steps=60), console=console)
-    assert "Warning (step 60): All is noise. Draw [more]." in text_of(console)
+    watch(run, console=console)
+    assert "Warning (step 63): The weights have collapsed" in text_of(console)
 
 
 def test_command_watches(tmp_path, monkeypatch):

@@ -15,6 +15,7 @@ from .alignment import align as align
 from .complexity import geometric_complexity as geometric_complexity
 from .concentration import Concentration as Concentration
 from .concentration import concentration as concentration
+from .errors import PERCENTILES as PERCENTILES
 from .errors import Errors as Errors
 from .errors import measure_errors as measure_errors
 from .snr import SignalToNoise as SignalToNoise

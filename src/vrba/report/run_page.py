@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..core import span
-from .diagnosed import warnings_of
+from ..diagnose import find_warnings
 from .figures import figures_of
-from .markup import Page, Picture, Section, code, escape, pairs, paragraph
+from .markup import Page, Picture, Section, code, escape, pairs, paragraph, table
+from .measures import diagnosis_rows, error_rows
 from .run import RunRecord
 
 
@@ -14,8 +15,12 @@ def page_of_run(run: RunRecord) -> Page:
     """Title, result, sections and figures of a page about one run."""
     status = run.result.get("status", "The run has not ended.")
     head = paragraph(run.sentence(), "result") + paragraph(status, "quiet")
-    sections = [
-        Section("warnings", "Warnings", _warnings(run)),
+    sections = [Section("warnings", "Warnings", _warnings(run))]
+    if errors := error_rows(run):
+        sections.append(Section("accuracy", "Accuracy", table(errors)))
+    if measured := list(diagnosis_rows(run)):
+        sections.append(Section("diagnosis", "Diagnosis", pairs(measured)))
+    sections += [
         Section("cost", "Cost", pairs(_cost(run))),
         Section("reproduce", "Do it again", code(run.command())),
         Section("recipe", "Recipe", pairs(settings_rows(run.about))),
@@ -52,7 +57,7 @@ def _shown(value: Any) -> str:
 
 
 def _warnings(run: RunRecord) -> str:
-    found = warnings_of(run.record)
+    found = find_warnings(run.record)
     if not found:
         return paragraph("No warnings.")
     return "".join(

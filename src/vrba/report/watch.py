@@ -12,7 +12,7 @@ from rich.text import Text
 from uniplot import plot_to_string
 
 from ..core import BrokenFileError, span
-from .diagnosed import warnings_of
+from ..diagnose import find_warnings
 from .figures._base import has_any, values_of
 from .run import RunRecord
 
@@ -87,7 +87,7 @@ def _standing(run: RunRecord) -> list[str]:
     lines = [f"{run.name}: step {run.step:,}, {span(run.seconds)}"]
     if not run.record:
         lines = [f"{run.name}: nothing was logged yet."]
-    for one in warnings_of(run.record):
+    for one in find_warnings(run.record):
         lines.append(f"Warning (step {one.step}): {one.text} {one.advice}")
     if run.has_ended:
         lines.append(f"Ended. {run.result['status']}")

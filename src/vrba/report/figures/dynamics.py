@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..diagnosed import stages_of
+from ...diagnose import find_stages
 from ._base import (
     STYLES,
     Record,
@@ -67,7 +67,7 @@ def _draw_snr(panel: Axes, record: Record) -> None:
 def _shade_stages(panel: Axes, record: Record) -> None:
     """Bands with their names, above the panel where nothing else is; each ends where
     the next one begins."""
-    stages = stages_of(record)
+    stages = find_stages(record)
     lasts = [stage.first_step for stage in stages[1:]] + [
         s.last_step for s in stages[-1:]
     ]
