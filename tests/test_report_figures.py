@@ -151,7 +151,7 @@ def test_without_arrays_there_is_no_figure(plot):
 def test_arms_have_variance_and_ratio():
     arms = {"uniform": [make_record(seed=s) for s in (0, 1)], "vrba": [make_record()]}
     figure = plot_arms_dynamics(arms)
-    assert [labels(axes) for axes in figure.axes] == [["uniform", "vrba"]] * 2
+    assert [labels(axes) for axes in figure.axes] == [["uniform", "vrba"]] * 3
     assert all(len(axes.collections) == 2 for axes in figure.axes)
     assert plot_arms_dynamics({"uniform": [make_record(diagnosed=False)]}) is None
 

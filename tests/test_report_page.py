@@ -259,6 +259,7 @@ def make_comparison(path, arms=("uniform", "vrba:exponential"), seeds=(3, 4)):
 
 def test_page_of_a_comparison(tmp_path):
     folder = make_comparison(tmp_path / "both")
+    add_collapse(folder / "uniform" / "seed-4", 9000)
     code, out, _ = call("report", folder)
     assert code == 0 and out == f"{folder / 'report.html'}\n"
     text = (folder / "report.html").read_text()
@@ -266,6 +267,8 @@ def test_page_of_a_comparison(tmp_path):
     assert '<th scope="row">vrba:exponential</th><td>2</td><td>5.0e-6 [' in text
     assert "vrba:exponential: 0.5 times the error of uniform" in text
     assert "x: a &lt; b" in text
+    assert "<li>uniform, seed 4: The weights have collapsed" in text
+    assert "Stages: fitting from step" in text
     assert 'href="vrba-exponential/seed-3/report.html"' in text
     assert 'href="vrba-exponential/seed-4/report.html"' not in text
     assert "vrba:exponential, seed 4" in text

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from ..diagnose import find_stages, find_warnings
 from .figures import plot_arms_dynamics, plot_comparison
 from .markup import (
     PAGE,
@@ -18,13 +19,14 @@ from .markup import (
     paragraph,
     table,
 )
+from .run import RunRecord
 from .several import ComparisonRecord
 
 
 def page_of_comparison(comparison: ComparisonRecord, out: Path) -> Page:
     """A page that is to be in the folder `out`: result, figures, links to the runs."""
     content = comparison.content
-    alarms = [*content.get("warnings", ()), *_failures(content)]
+    alarms = [*content.get("warnings", ()), *_failures(content), *_alarms(comparison)]
     told = bullets(alarms) if alarms else paragraph("No warnings.")
     sections = [
         Section("result", "Result", _result(content)),
@@ -77,6 +79,22 @@ def _failures(content: dict[str, Any]) -> list[str]:
     return [f"{name}: {text}" for name, text in content.get("failures", {}).items()]
 
 
+def _alarms(comparison: ComparisonRecord) -> list[str]:
+    """What looked wrong in each run."""
+    return [
+        f"{arm}, seed {run.about.get('seed', 0)}: {one.text} {one.advice}"
+        for arm, runs in comparison.arms.items()
+        for run in runs
+        for one in find_warnings(run.record)
+    ]
+
+
+def _stages(run: RunRecord) -> str:
+    """The stages of learning in words, if they are known."""
+    found = [f"{s.name} from step {s.first_step}" for s in find_stages(run.record)]
+    return f" Stages: {', '.join(found)}." if found else ""
+
+
 def _run_links(comparison: ComparisonRecord, out: Path) -> str:
     """To the page of each run that has one; else where it stands."""
     lines = ""
@@ -85,7 +103,7 @@ def _run_links(comparison: ComparisonRecord, out: Path) -> str:
             name = f"{arm}, seed {run.about.get('seed', 0)}"
             page = run.path / PAGE
             link = links({name: _address(page, out)}) if page.exists() else escape(name)
-            lines += f"<li>{link}: {escape(run.sentence())}</li>\n"
+            lines += f"<li>{link}: {escape(run.sentence() + _stages(run))}</li>\n"
     return f"<ul>{lines}</ul>" if lines else paragraph("No run has begun yet.")
 
 
