@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from vrba.cli.names import known_problems
+from vrba.diagnose import find_warnings
+from vrba.report import ComparisonRecord
 
 IS_LONG = True
 ROOT = Path(__file__).parents[1]
@@ -27,10 +29,11 @@ reference, of the iterate with the lowest residual on held-out points; the media
 seeds [lowest, highest]. The ratio is that of uniform to ours for the same seed, above 1
 where adaptivity helped; with one seed nothing can be said about chance. An error below
 three times that of the reference is given as a bound, and counts as it in the ratio.
-Of unknown coefficients the largest relative error over the seeds is given.
+Of unknown coefficients the largest relative error over the seeds is given. The last
+column has the warnings of our own runs, if these were diagnosed.
 
-| problem | minutes | seeds | ours | uniform | ratio | unknowns |
-|---|---|---|---|---|---|---|
+| problem | minutes | seeds | ours | uniform | ratio | unknowns | warnings |
+|---|---|---|---|---|---|---|---|
 """
 
 
@@ -60,7 +63,15 @@ def compared(name: str, asked: argparse.Namespace) -> dict[str, Any]:
         words += ["--minutes", f"{asked.minutes:g}", "--seeds", str(asked.seeds)]
     print(f"== {name}", flush=True)
     subprocess.run([sys.executable, "-m", "vrba.cli", "compare", *words], check=False)
-    return json.loads((out / "comparison.json").read_text(encoding="utf-8"))
+    found = ComparisonRecord.read(out)
+    return found.content | {"alarms": alarms(found)}
+
+
+def alarms(found: ComparisonRecord) -> list[str]:
+    """What our own runs warned of."""
+    records = [run.record for run in found.arms[OWN]]
+    names = [one.name for record in records for one in find_warnings(record)]
+    return sorted(set(names))
 
 
 def keep(name: str, found: dict[str, Any]) -> None:
@@ -91,6 +102,7 @@ def row(name: str, found: dict[str, Any]) -> str:
         shown(arms.get(BASELINE), found["floor"]),
         f"{1 / ratio['median']:.2g}" if ratio and ratio["median"] else "",
         ", ".join(unknowns(found["runs"])),
+        ", ".join(found["alarms"]) or "none",
     ]
     return f"| {' | '.join(cells)} |"
 
