@@ -1,9 +1,10 @@
 """How learning goes with and without a tilt: variance, signal-to-noise and stages.
 
-`python -m benchmarks.dynamics --minutes 4` trains Allen-Cahn (conditions in the loss) and
-Burgers as Toscano et al. (2025) do, Adam and then self-scaled Broyden, but on a tenth of
-their points, and writes the figures `docs/dynamics-NAME.png`, like figures 1 and 2 of
-that paper. The pages are in `runs/dynamics/NAME`. It goes on where it was stopped.
+`python -m benchmarks.dynamics --minutes 4` trains Allen-Cahn (conditions in the loss)
+and Burgers as Toscano et al. (2025) do, Adam and then self-scaled Broyden, but on a
+tenth of their points, and writes the figures `docs/dynamics-NAME.png`, like figures 1
+and 2 of that paper. The pages are in `runs/dynamics/NAME`. It goes on where it was
+stopped.
 """
 
 import argparse
