@@ -102,9 +102,14 @@ def row(name: str, found: dict[str, Any]) -> str:
         shown(arms.get(BASELINE), found["floor"]),
         f"{1 / ratio['median']:.2g}" if ratio and ratio["median"] else "",
         ", ".join(unknowns(found["runs"])),
-        ", ".join(found["alarms"]) or "none",
+        warned(found.get("alarms")),
     ]
     return f"| {' | '.join(cells)} |"
+
+
+def warned(names: list[str] | None) -> str:
+    """Empty for runs made before there were alarms."""
+    return "" if names is None else ", ".join(names) or "none"
 
 
 def shown(arm: dict[str, Any] | None, floor: float) -> str:
