@@ -385,3 +385,12 @@ def test_a_page_that_cannot_be_drawn_loses_nothing(tmp_path, monkeypatch, capsys
     assert "RuntimeError: no ink" in said and f"vrba report {tmp_path}" in said
     with pytest.raises(RuntimeError):
         drawing.draw_report(tmp_path, raises=True)
+
+
+def test_command_is_retold_without_its_folder():
+    from vrba.cli.solve import _retold
+
+    words = ("solve", "my pde.py", "--out", "runs/a", "--json", "--minutes", "2")
+    assert _retold(words) == "vrba solve 'my pde.py' --minutes 2"
+    assert _retold(("solve", "burgers", "--out=here")) == "vrba solve burgers"
+    assert _retold(()) is None

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from vrba import Exponential, diagnose, duality
+from vrba import Quadratic, Sampling, diagnose
 
 NUM_PARAMS = 40
 
@@ -171,6 +171,12 @@ class TestConcentration:
         assert found.effective_size == pytest.approx(32)
         assert found.kl == pytest.approx(np.log(2))
 
+    def test_points_that_the_base_excludes_do_not_count(self):
+        base, tilt = np.repeat([1.0, 0.0], 5), np.ones(10)
+        found = diagnose.concentration(tilt, base)
+        assert found.effective_size == pytest.approx(5)
+        assert found.entropy == pytest.approx(1)
+
     def test_against_scipy(self):
         random = np.random.default_rng(9)
         tilt, base = random.uniform(size=(2, 100))
@@ -256,17 +262,34 @@ class TestErrors:
         true = np.array([1.0, np.nan, 1.0])
         found = diagnose.measure_errors(np.array([1.0, 5.0, 2.0]), true)
         assert found.l2 == pytest.approx(np.sqrt(0.5))
-        with pytest.raises(ValueError, match="no place where both"):
-            diagnose.measure_errors(np.full(2, np.nan), np.ones(2))
+        with pytest.raises(ValueError, match="`true` is known nowhere"):
+            diagnose.measure_errors(np.ones(2), np.full(2, np.nan))
+
+    @pytest.mark.parametrize("bad", [np.nan, np.inf])
+    def test_a_solution_that_is_not_finite_has_no_small_error(self, bad):
+        x = np.linspace(0, 1, 5)
+        found = diagnose.measure_errors(np.where(x > 0.5, bad, x), x, [x])
+        assert found.l2 == found.largest == found.h1 == np.inf
+        assert found.percentiles[99] == np.inf
+
+    def test_h1_around_a_hole(self):
+        """Slopes next to the hole are not known and left out, the others count."""
+        x = np.linspace(0, 1, 41)
+        true = np.where(np.abs(x - 0.5) < 0.1, np.nan, x)
+        found = diagnose.measure_errors(1.02 * true, true, [x])
+        assert found.h1 == pytest.approx(0.02, rel=1e-9)
+        apart = np.where(np.arange(41) % 2, np.nan, x)
+        assert diagnose.measure_errors(2 * apart, apart, [x]).h1 is None
 
 
 def test_effective_size_is_that_of_the_policies():
-    """One formula: the policy's own, on weights of a known kind."""
-    random = np.random.default_rng(11)
-    size = random.exponential(size=500)
-    weight = np.asarray(duality(Exponential(), size, 1.0).weight)
-    found = diagnose.concentration(weight)
-    assert found.effective_size == pytest.approx(500 / np.mean(weight**2), rel=1e-12)
+    policy = Sampling(Quadratic())
+    base = np.arange(1.0, 41.0)
+    state = policy.init(40, base=base / base.sum())
+    state = policy.update(state, np.random.default_rng(11).exponential(size=40))
+    found = diagnose.concentration(policy.tilt(state), policy.base(state))
+    expected = float(policy.effective_size(state))
+    assert found.effective_size == pytest.approx(expected, rel=1e-12)
 
 
 def logged(values, every=10):
@@ -294,6 +317,7 @@ class TestStages:
             ([4.0, 1.0, 0.1], ["fitting", "transition"]),
             ([0.1, 1.0, 4.0], ["fitting", "diffusion"]),
             ([1.0, 1.2], ["fitting"]),
+            ([1.0, 5.0, 1.8], ["fitting", "diffusion"]),
         ],
     )
     def test_names_follow_the_levels(self, levels, names):

@@ -1,5 +1,9 @@
 """Runs that measure themselves: what is logged, what it costs, what is warned of."""
 
+import re
+import sys
+from pathlib import Path
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -59,7 +63,7 @@ def idling():
 
 
 def dominated():
-    """A condition a million times as important."""
+    """A condition a billion times as important."""
     return run(Edge(soft=vrba.Soft(weight=1e9)), first_order())
 
 
@@ -150,9 +154,9 @@ def test_every_alarm_has_a_run():
 
 @pytest.fixture(scope="module")
 def watched(tmp_path_factory):
-    """A run that is diagnosed at every check, and its folder."""
+    """A run that is diagnosed at every check, often enough for every alarm."""
     path = tmp_path_factory.mktemp("diagnosed") / "run"
-    return run(Edge(), tiny_recipe(max_steps=15), run=path)
+    return run(Edge(), tiny_recipe(max_steps=30), run=path)
 
 
 def test_a_sound_run_is_silent(watched):
@@ -209,7 +213,7 @@ def test_gap_of_a_fresh_exponential_tilt_vanishes():
 
 
 def test_diagnostics_change_nothing_in_the_run(watched):
-    plain = run(Edge(), tiny_recipe(max_steps=15), diagnose=0)
+    plain = run(Edge(), tiny_recipe(max_steps=30), diagnose=0)
     both = plain.last_params, watched.last_params
     assert eqx.tree_equal(*both)
     assert not any("snr" in entry for entry in plain.record)
@@ -217,25 +221,117 @@ def test_diagnostics_change_nothing_in_the_run(watched):
     assert all(watched.record[-1][key] == plain.record[-1][key] for key in common)
 
 
-def test_budget_is_kept():
-    budget = Budget(0.05, 1000.0)
-    spent = 0.0
-    for elapsed in np.arange(0.0, 1000.0, 2.0):
-        if budget.allows(elapsed):
-            budget.spent += 1.0
-            spent += 1.0
-    assert 0.6 * 50 < spent <= 50
-    assert not Budget(0.05, 30.0).allows(20.0)
+class Clock:
+    """Time that passes as it is told."""
+
+    now = 0.0
+
+    def monotonic(self):
+        return self.now
+
+
+def test_budget_is_kept(monkeypatch):
+    """With a first diagnosis that compiles, and after a resume."""
+    clock = Clock()
+    monkeypatch.setattr(diagnostics, "time", clock)
+
+    def work(seconds):
+        clock.now += seconds
+        return {}
+
+    spent, num_done = 0.0, 0
+    for end in (600.0, 1000.0):
+        budget, cost = Budget(0.05, 1000.0, spent), 8.0  # compiles again
+        while clock.now < end:
+            clock.now += 2.0
+            if budget.allows(clock.now):
+                found = budget.measure(lambda cost=cost: work(cost))
+                spent, cost, num_done = found["diagnose_seconds"], 0.5, num_done + 1
+    assert 0.8 * 50 < spent <= 50
+    assert num_done > 40
+
+
+def test_budget_limits():
+    assert not Budget(0.05, 60.0).allows(50.0)
     assert not Budget(0.0, 1e9).allows(1e8)
     assert Budget(1.0, 1.0).allows(0.5)
     with pytest.raises(ValueError, match="`diagnose` must be between 0 and 1, got 2"):
         Budget(2, 1.0)
 
 
+@pytest.mark.parametrize(
+    ("alarm", "record"),
+    [
+        (
+            diagnose.SmallPool(),
+            [{"step": k, "pool_l2": 1.0, "residual_l2": np.nan} for k in range(3)],
+        ),
+        (
+            diagnose.CollapsedWeights(),
+            [{"step": k, "effective_share": np.nan} for k in range(3)],
+        ),
+        (
+            diagnose.GrowingConditions(),
+            [
+                {
+                    "step": k,
+                    "score": 0.9**k,
+                    "residual_l2": 0.5**k,
+                    "residual_l2 a": 1e-17 * 2**k,
+                }
+                for k in range(9)
+            ],
+        ),
+        (
+            diagnose.DominantTerm(),
+            [
+                {"step": k, "gradient equations": 1.0, "gradient a": 0.0}
+                for k in range(9)
+            ],
+        ),
+        (
+            diagnose.FailingSteps(),
+            [{"step": k, "num_failed": k // 12} for k in range(40)],
+        ),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_alarm_is_silent(alarm, record):
+    """About numbers that are not finite, and what does not matter."""
+    assert alarm.look(record) is None
+
+
+def test_a_run_that_cannot_be_diagnosed_goes_on(monkeypatch):
+    def fail(*_, **__):
+        raise ValueError("no mass")
+
+    module = sys.modules["vrba.train.solve"]  # the name is that of the function
+    monkeypatch.setattr(module, "diagnose_run", fail)
+    solution = run(Edge(), tiny_recipe(max_steps=15))
+    assert solution.record[-1]["not_diagnosed"] == "no mass"
+    assert solution.result["step"] == 15
+
+
+def test_documented_keys_are_those_of_the_log(watched):
+    """Every number of the log that is explained exists, and the reverse."""
+    page = Path(__file__).parents[1] / "docs" / "diagnosing.md"
+    rows = [line for line in page.read_text().splitlines() if line.startswith("| `")]
+    told = {
+        name.split(" ")[0]
+        for row in rows
+        for name in re.findall(r"`(\w[^`]*)`", row.split("|")[1])
+    }
+    usual = {"step", "seconds", "stage", "loss", "residual_l2", "residual_max", "score"}
+    usual |= {"best_step", "weight", "error", "unknown", "warnings"}
+    logged = {key.split(" ")[0] for key in watched.record[-1]} - usual
+    alarms = {kind.__name__ for kind in BUILT}
+    assert told - alarms - {"duality_gap"} == logged
+
+
 def test_points_drawn_over_time_are_kept(watched):
     folder = vrba.train.RunFolder(watched.run)
     files = folder.drawn_files()
-    assert list(files) == [3, 6, 12]
+    assert list(files) == [3, 6, 12, 24]
     points = np.load(files[12], allow_pickle=False)
     assert points.shape == (16, 1) and np.all((points >= 0) & (points <= 2))
 

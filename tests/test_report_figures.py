@@ -63,7 +63,7 @@ def test_dynamics_have_band_floor_and_stages():
     first, second = find_stages(record)
     assert (first.name, second.name) == ("fitting", "transition")
     variance, ratio = plot_dynamics(record).axes
-    assert labels(variance) == ["uniform points", "adapted points"]
+    assert labels(variance) == ["before the tilt", "after it"]
     assert labels(ratio)[-1] == "pure noise" and len(labels(ratio)) == 3
     np.testing.assert_array_equal(ratio.lines[0].get_ydata(), column(record, "snr"))
     np.testing.assert_allclose(ratio.lines[-1].get_ydata(), 8**-0.5)

@@ -13,6 +13,12 @@ class UsageError(ValueError):
     """A flag that does not fit, whatever the user's file says."""
 
 
+def check_share(diagnose: float) -> None:
+    """Refuses a share of the time that is none."""
+    if not 0 <= diagnose <= 1:
+        raise UsageError(f"`--diagnose` must be between 0 and 1, got {diagnose:g}.")
+
+
 @dataclasses.dataclass(frozen=True)
 class AbstractCommand(abc.ABC):
     """Flags as fields. A command that `vrba.cli` exports can be called by its name.

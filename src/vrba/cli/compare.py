@@ -12,7 +12,14 @@ from ..core import precision
 from ..problems import AbstractProblem
 from ..report.markup import PAGE
 from ..train.run_folder import describe_problem
-from ._base import DONE, FAILED, INTERRUPTED, AbstractCommand, UsageError
+from ._base import (
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    AbstractCommand,
+    UsageError,
+    check_share,
+)
 from .arms import Settings, recipes_of
 from .children import run_all
 from .comparison import ComparisonFolder, text_of
@@ -58,6 +65,8 @@ class Compare(AbstractCommand):
     """The folder, runs/compare-NAME unless given."""
     resume: Folder = None
     """Finish what is missing in such a folder."""
+    diagnose: float = 0.05
+    """Share of the time for looking at gradients, residuals and weights; 0 for none."""
     json: Switch = False
     """Print the result as one JSON object, the last line."""
     debug: Switch = False
@@ -114,6 +123,7 @@ class _Plan:
 
 def _check(flags: Compare) -> None:
     """Refuses flags that do not fit."""
+    check_share(flags.diagnose)
     given = {"--policy": flags.recipe.policy, "--potential": flags.recipe.potential}
     for name, value in given.items():
         if value is not None:
@@ -161,6 +171,7 @@ def _new(flags: Compare) -> _Plan:
     out = flags.out or free_folder(Path("runs") / f"compare-{name_of(target)}")
     jobs = flags.jobs or choose_jobs(flags.seeds * len(recipes), most)
     given = dataclasses.asdict(flags.recipe) | {"minutes": minutes}
+    given |= {"diagnose": flags.diagnose}
     settings = Settings(
         target,
         flags.set,
@@ -191,7 +202,7 @@ def _resumed(flags: Compare, out: Path) -> _Plan:
 
 def _tell(flags: Compare, content: dict[str, Any], folder: ComparisonFolder) -> None:
     """The result on standard output."""
-    text = text_of(content) + f"\nSee {folder.path / PAGE}.\n"
+    text = text_of(content) + f"\nSee {folder.path}, above all {PAGE}.\n"
     if flags.json:
         text = as_json(content | {"folder": str(folder.path)}) + "\n"
     sys.stdout.write(text)

@@ -13,7 +13,14 @@ from ..problems import AbstractProblem
 from ..report import Panel, TensorBoard
 from ..train import AbstractCallback, Lines, Recipe, RunFolder, Several, Solution
 from ..train import solve as solve_problem
-from ._base import DONE, FAILED, INTERRUPTED, AbstractCommand, UsageError
+from ._base import (
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    AbstractCommand,
+    UsageError,
+    check_share,
+)
 from .drawing import draw_report
 from .flags import Folder, Minutes, Pairs, Switch, Target
 from .names import known_problems, listed
@@ -110,10 +117,7 @@ def _check(flags: Solve) -> None:
         raise UsageError(f"`--seeds` must be at least 1, got {flags.seeds}.")
     if flags.minutes is not None and not flags.minutes > 0:
         raise UsageError(f"`--minutes` must be positive, got {flags.minutes:g}.")
-    if not 0 <= flags.diagnose <= 1:
-        raise UsageError(
-            f"`--diagnose` must be between 0 and 1, got {flags.diagnose:g}."
-        )
+    check_share(flags.diagnose)
     if flags.export is not None and flags.export.suffix not in (".npz", ".nc"):
         raise UsageError(f"`--export {flags.export}` must end in .npz or .nc.")
     for folder in [] if flags.out is None else _folders(flags, flags.out):
@@ -181,7 +185,7 @@ def _solve_one(
             allows_change=flags.allow_change,
             callback=_callback(flags, panel, run),
             diagnose=flags.diagnose,
-            command=shlex.join(["vrba", *flags.words]) if flags.words else None,
+            command=_retold(flags.words),
         )
     except KeyboardInterrupt:  # before the first step, or at the second Ctrl-C
         if RunFolder(run).checkpoint("latest").exists():
@@ -194,6 +198,17 @@ def _solve_one(
         sys.stderr.write("Stopped, and all is saved. ")
         sys.stderr.write(_how_to_resume(flags, recipe, run))
     return solution
+
+
+def _retold(words: tuple[str, ...]) -> str | None:
+    """The command without what only concerns where its result went."""
+    kept, rest = [], iter(words)
+    for word in rest:
+        if word == "--out":
+            next(rest, None)
+        elif word not in ("--json", "--debug") and not word.startswith("--out="):
+            kept.append(word)
+    return shlex.join(["vrba", *kept]) if kept else None
 
 
 def _callback(flags: Solve, panel: Panel | None, run: Path) -> AbstractCallback:

@@ -10,7 +10,8 @@ class Concentration(eqx.Module):
     """Three measures of how far a tilt `q` is from its base `p` on `N` points.
 
     `effective_size` is `N / E_p[(q / p)**2]`; `kl` is `E_q[log(q / p)]`; `entropy` is
-    `-E_q[log q] / log N`, one if all points count the same, zero if one point has all.
+    `-E_q[log q] / log N`, whatever the base: one if all points have the same mass, zero
+    if one point has all.
     """
 
     effective_size: float
@@ -20,11 +21,12 @@ class Concentration(eqx.Module):
 
 def concentration(tilt: Numbers, base: Numbers | None = None) -> Concentration:
     """Of a tilt against its base, uniform if not given; either may be any multiple of a
-    probability. What the base excludes is not looked at."""
-    count = len(tilt)
-    under = as_probability(base, count)
-    share = as_probability(np.where(under > 0, np.asarray(tilt), 0), count)
-    ratio = share / np.where(under > 0, under, 1)
+    probability. Points that the base excludes are not counted."""
+    under = as_probability(base, len(tilt))
+    is_there = under > 0
+    under, count = under[is_there], int(np.sum(is_there))
+    share = as_probability(np.asarray(tilt)[is_there], count)
+    ratio = share / under
     log = lambda values: np.log(np.where(values > 0, values, 1))
     return Concentration(
         float(count / np.sum(share * ratio)),

@@ -11,7 +11,8 @@ PERCENTILES = (50, 90, 99)
 
 class Errors(eqx.Module):
     """Errors relative to the same norm of the truth; `percentiles` are those of the
-    pointwise error relative to the largest true value. `h1` is `None` without axes."""
+    pointwise error relative to the largest true value. `h1` is `None` without axes,
+    or if no slope is known."""
 
     l2: float
     largest: float
@@ -24,20 +25,24 @@ def measure_errors(
     true: Float[np.ndarray, "*grid"],
     axes: Sequence[Float[np.ndarray, " _"]] | None = None,
 ) -> Errors:
-    """Relative L2, L-infinity and H1 errors of equally weighed values; what is NaN in
-    either is outside of the domain and left out.
+    """Relative L2, L-infinity and H1 errors of equally weighed values; where the truth
+    is NaN is outside of the domain and left out. A value that is not finite inside
+    makes errors infinite.
 
     H1 needs the `axes` of the grid: derivatives of the error and of the truth are taken
     along them by central differences. If the truth is zero, errors are absolute.
     """
     found, true = np.asarray(found, float), np.asarray(true, float)
     error = found - true
-    is_known = np.isfinite(error)
+    is_known = np.isfinite(true)
     if not np.any(is_known):
-        raise ValueError("There is no place where both `found` and `true` are known.")
+        raise ValueError("`true` is known nowhere.")
+    error = np.where(np.isfinite(error) | ~is_known, error, np.inf)
     sizes, values = np.abs(error[is_known]), np.abs(true[is_known])
     top = np.max(values) or 1.0
-    known = {p: float(np.percentile(sizes, p) / top) for p in PERCENTILES}
+    ordered = np.sort(sizes)  # interpolating would multiply infinity by zero
+    place = lambda share: int(np.ceil(share / 100 * sizes.size)) - 1
+    known = {share: float(ordered[place(share)] / top) for share in PERCENTILES}
     return Errors(
         float(np.linalg.norm(sizes) / (np.linalg.norm(values) or 1.0)),
         float(np.max(sizes) / top),
@@ -46,10 +51,17 @@ def measure_errors(
     )
 
 
-def _h1(error: np.ndarray, true: np.ndarray, axes: Sequence[np.ndarray]) -> float:
-    """`sqrt(|e|^2 + |grad e|^2)` over the same of the truth, where both are known."""
+def _h1(
+    error: np.ndarray, true: np.ndarray, axes: Sequence[np.ndarray]
+) -> float | None:
+    """`sqrt(|e|^2 + |grad e|^2)` over the same of the truth, where all slopes of the
+    truth are known."""
+    if np.any(np.isinf(error)):
+        return float("inf")
     parts = [_with_slopes(values, axes) for values in (error, true)]
-    is_known = np.all(np.isfinite(parts[0]) & np.isfinite(parts[1]), axis=0)
+    is_known = np.all(np.isfinite(parts[1]), axis=0)
+    if not np.any(is_known):
+        return None
     norms = [float(np.linalg.norm(part[:, is_known])) for part in parts]
     return norms[0] / (norms[1] or 1.0)
 

@@ -29,8 +29,9 @@ def find_stages(record: Sequence[Mapping[str, Any]]) -> list[Stage]:
     three stretches of constant level (`split_levels`); neighbours whose ratios differ
     by less than a factor of 1.5 count as one. The first stretch is fitting: gradients
     agree. The lowest one after it is transition: they disagree. What comes after the
-    lowest one is diffusion: they agree again, as the residual has become even. With
-    fewer than eight measurements there is one stage, with none there is no stage.
+    lowest one is diffusion: they agree again, as the residual has become even. If all
+    later stretches lie above the first, they are diffusion. With fewer than eight
+    measurements there is one stage, with none there is no stage.
     """
     known = [entry for entry in record if (entry.get(MEASURE) or 0) > 0]
     if not known:
@@ -60,8 +61,9 @@ def split_levels(
 
     The best split into `k` stretches of at least `fewest` values minimises the sum of
     squares about their means, found exactly; `k` up to `most` minimises Schwarz's
-    criterion in the form for change points, `n log(squares / n) + 3 k log n` (Zhang and
-    Siegmund 2007).
+    criterion with the price of a change point, `n log(squares / n) + 3 k log n` (a
+    simple form of that of Zhang and Siegmund 2007). It assumes that values scatter
+    independently: a slow drift is split as well.
     """
     values = np.asarray(values, float)
     count = values.size
@@ -122,7 +124,7 @@ def _names(levels: list[float]) -> list[str]:
     if len(levels) == 1:
         return ["fitting"]
     lowest = 1 + int(np.argmin(levels[1:]))
-    if levels[lowest] > levels[0]:  # the ratio has only risen
+    if levels[lowest] > levels[0]:  # it was lowest at first
         return ["fitting", *["diffusion"] * (len(levels) - 1)]
     before, after = ["fitting"] * lowest, ["diffusion"] * (len(levels) - lowest - 1)
     return [*before, "transition", *after]

@@ -7,7 +7,7 @@ from ._probability import Numbers, as_probability
 
 
 class ResidualVariance(eqx.Module):
-    """The variance of sizes and of their squares, under the base and the tilt."""
+    """The variance of sizes `|r|` and of their squares, under the base and the tilt."""
 
     of_size: float
     of_square: float
@@ -19,10 +19,11 @@ class EstimatorVariance(eqx.Module):
     """The variance of one term of three estimates of a mean; over `n` points drawn from
     the base each is divided by `n`.
 
-    `plain` is `Var_p[r]`. `weighted` is `Var_p[r w]`, for `E_q[r]` with `w = q / p`:
-    where `w` grows with `r` it is never below `plain`, so the tilt does not make the
-    sum less noisy; what falls in training is the scatter of `r` itself. `normalised` is
-    `E_p[w**2 (r - E_q[r])**2]`, for the sum divided by the sum of its weights.
+    With `r` the size, `plain` is `Var_p[r]`. `weighted` is `Var_p[r w]`, for `E_q[r]`
+    with `w = q / p`: where `w` grows with `r` it is never below `plain`, so the tilt
+    does not make the sum less noisy; what falls in training is the scatter of `r`
+    itself. `normalised` is `E_p[w**2 (r - E_q[r])**2]`, for the sum divided by the sum
+    of its weights.
     """
 
     plain: float

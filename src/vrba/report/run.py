@@ -4,14 +4,13 @@ import dataclasses
 import json
 import os
 import re
-import shlex
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..core import BrokenFileError, load_header, read_lines, result_sentence, shown
+from ..core import BrokenFileError, load_header, read_lines, result_sentence
 
 Entry = dict[str, Any]
 
@@ -90,23 +89,9 @@ class RunRecord:
                 text += f" the {name} is {entry[key]:.2e},"
         return text.rstrip(",") + "."
 
-    def command(self) -> str:
-        """What to type to make such a run again."""
-        said = self.about.get("command")
-        if said:
-            return said if isinstance(said, str) else shlex.join(map(str, said))
-        problem = _part(self.about, "problem")
-        target = shown(self.name)
-        if not problem.get("is_shipped", True):
-            target = f"FILE.py:{self.name}"
-        words = ["vrba", "solve", target]
-        for name, value in _part(problem, "settings").items():
-            if name != "class" and isinstance(value, int | float | str):
-                words += ["--set", f"{name}={value}"]
-        for key, flag in (("seed", "--seed"), ("minutes", "--minutes")):
-            if self.about.get(key) is not None:
-                words += [flag, str(self.about[key])]
-        return shlex.join(words)
+    def command(self) -> str | None:
+        """What was typed to make it; none if it was made by a program."""
+        return self.about.get("command")
 
     def _last(self, key: str) -> Any:
         """What was logged last, or zero."""

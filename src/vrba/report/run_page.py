@@ -22,7 +22,7 @@ def page_of_run(run: RunRecord) -> Page:
         sections.append(Section("diagnosis", "Diagnosis", pairs(measured)))
     sections += [
         Section("cost", "Cost", pairs(_cost(run))),
-        Section("reproduce", "Do it again", code(run.command())),
+        Section("reproduce", "Do it again", _again(run)),
         Section("recipe", "Recipe", pairs(settings_rows(run.about))),
     ]
     pictures = [
@@ -59,12 +59,23 @@ def _shown(value: Any) -> str:
 def _warnings(run: RunRecord) -> str:
     found = find_warnings(run.record)
     if not found:
-        return paragraph("No warnings.")
+        looked = sum(entry.get("snr") is not None for entry in run.record)
+        return paragraph(
+            f"No warnings, from {len(run.record)} entries of the log, {looked} of them "
+            "with diagnostics."
+        )
     return "".join(
         f'<div class="warning"><b>{escape(one.text)}</b> (step {one.step}) '
         f"{escape(one.advice)}</div>\n"
         for one in found
     )
+
+
+def _again(run: RunRecord) -> str:
+    command = run.command()
+    if command is None:
+        return paragraph("The run was made by a program; its settings are below.")
+    return code(command)
 
 
 def _cost(run: RunRecord) -> Iterator[tuple[int, str, str]]:

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,7 @@ class ComparisonRecord:
             for seed in range(first, first + number):
                 run = run_of(path, arm, seed)
                 if (run / "recipe.json").exists():
-                    runs.append(RunRecord.read(run))
+                    runs.append(RunRecord.read(run, has_arrays=False))
         return ComparisonRecord(name, content, arms, _command(settings))
 
     @staticmethod
@@ -65,7 +66,10 @@ class ComparisonRecord:
         if len(names) > 1 or not all(one["error"] for one in results):
             results = [one | {"error": None} for one in results]
         content = summarise(list(arms), next(iter(arms)), results)
-        if len(names) > 1:
+        budgets = {(run.about.get("minutes"), _most_steps(run)) for run in runs}
+        if len(budgets) > 1:
+            content["warnings"] = ["The runs had different budgets: nothing follows."]
+        if len(names) > 1 or len(budgets) > 1:
             content["sentences"] = []
         return ComparisonRecord(", ".join(names), content, arms)
 
@@ -101,6 +105,12 @@ class ComparisonRecord:
         return bool(runs) and all("error" in run.record[-1] for run in runs)
 
 
+def _most_steps(run: RunRecord) -> Any:
+    """The limit of steps, which is part of the recipe."""
+    recipe = run.about.get("recipe")
+    return recipe.get("max_steps") if isinstance(recipe, dict) else None
+
+
 def _rooted(record: list[Entry]) -> list[Entry]:
     return [one | {"residual": (one.get("score") or 0.0) ** 0.5} for one in record]
 
@@ -127,4 +137,4 @@ def _command(settings: Mapping[str, Any]) -> str | None:
     words += ["--seeds", str(settings["num_seeds"])]
     for name, value in settings.get("flags", {}).items():
         words += [f"--{name}", str(value)]
-    return " ".join(words)
+    return shlex.join(words)

@@ -53,17 +53,17 @@ def watch(
 
 
 def picture(run: RunRecord, width: int = 80) -> Group:
-    """A small plot on a logarithmic scale for each measure that was logged, and below
-    where the run stands and what looks wrong."""
+    """Where the run stands and what looks wrong, and below a small plot on a
+    logarithmic scale for each measure that was logged: a low terminal cuts off the last
+    ones."""
     columns = max(min(width, _WIDEST) - _MARGIN, 10)
-    parts = []
+    parts = [Text(line) for line in _standing(run)]
     for measure, title in _MEASURES.items():
         if not has_any(run.record, measure):
             continue
         steps, values = values_of(run.record, measure)
         parts.append(Text(f"{title}: {values[-1]:.2e}", style="bold"))
         parts.append(Text(_plot(steps, values, columns)))
-    parts += [Text(line) for line in _standing(run)]
     return Group(*parts)
 
 

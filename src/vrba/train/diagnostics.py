@@ -30,21 +30,26 @@ from .trainer import Trainer, terms_of
 
 NUM_PARTS = 100
 _FEWEST_PARTS = 8
-_MOST_NUMBERS = 20_000_000  # of all partitions' gradients
+_MOST_NUMBERS = 4_000_000  # of all partitions' gradients
 _MOST_FOR_COMPLEXITY = 1024  # points
 _SEED = 5  # of random numbers that nothing in training depends on
-_FEWEST_SECONDS = 3.0  # what compilation takes must be there before they begin
+_FEWEST_SECONDS = 5.0  # about what compilation takes must be there before they begin
 _AMPLE_SECONDS = 20.0
 
 
 class Budget:
-    """Time for diagnostics: at most `share` of the seconds that a run is planned to
-    take, with more of it early on, where most happens; with 1 there is no limit."""
+    """Time for diagnostics: `share` of the seconds that a run is planned to take, with
+    more of it early on, where most happens; with 1 there is no limit.
 
-    def __init__(self, share: float | int, planned: float):
+    `spent` is what went before, if the run was resumed. What the first diagnosis takes,
+    most of it compilation, is not known before.
+    """
+
+    def __init__(self, share: float | int, planned: float, spent: float = 0.0):
         if not 0 <= share <= 1:
             raise ValueError(f"`diagnose` must be between 0 and 1, got {share}.")
-        self.share, self.planned, self.spent = share, planned, 0.0
+        self.share, self.planned, self.spent = share, planned, spent
+        self._last_cost = 0.0
 
     @property
     def seconds(self) -> float:
@@ -62,14 +67,16 @@ class Budget:
             return self.share == 1
         if self.seconds < _FEWEST_SECONDS:
             return False
-        due = math.sqrt(min(elapsed / self.planned, 1.0))
-        return self.spent < 0.9 * self.seconds * due
+        due = self.seconds * math.sqrt(min(elapsed / self.planned, 1.0))
+        return self.spent + self._last_cost <= due
 
     def measure(self, fn: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Does it, counts its time, and adds that to what was found."""
         start = time.monotonic()
         found = fn()
-        self.spent += time.monotonic() - start
+        cost = time.monotonic() - start
+        is_first, self.spent = self.spent == 0, self.spent + cost
+        self._last_cost = 0.0 if is_first else cost
         return found | {"diagnose_seconds": round(self.spent, 3)}
 
 
@@ -92,7 +99,8 @@ def diagnose(
     found = {
         **_of_gradients(trainer, state),
         **_of_residuals(sizes, *both),
-        **_of_weights(trainer, np.asarray(rows[0]), *both),
+        **_of_weights(trainer, state),
+        **_of_moves(trainer, np.asarray(rows[0]), *both),
         "pool_l2": _root_mean_square(residual),
         "rounding_l2": _root_mean_square(np.asarray(nudged, float) - residual),
         "geometric_complexity": geometric_complexity(_slopes(trainer, params)),
@@ -126,10 +134,22 @@ def _of_gradients(trainer: Trainer, state: TrainState) -> dict[str, float]:
     lengths = {EQUATIONS: np.mean(parts, axis=0)}
     lengths |= {name: np.asarray(value, float) for name, value in whole.items()}
     total = parts + sum(lengths[name] for name in whole)
+    found = _ratios(total) if num_parts > 2 else {}
+    if not whole:
+        return found
+    cosines = align(np.stack(list(lengths.values())))[0]
+    for name, cosine in zip(lengths, cosines, strict=True):
+        found[f"gradient {name}"] = float(np.linalg.norm(lengths[name]))
+        if name != EQUATIONS:
+            found[f"alignment {name}"] = float(cosine)
+    return found
+
+
+def _ratios(gradients: np.ndarray) -> dict[str, float]:
     ours, published = (
-        signal_to_noise(total, has_unit_length=is_unit) for is_unit in (False, True)
+        signal_to_noise(gradients, has_unit_length=is_unit) for is_unit in (False, True)
     )
-    found = {
+    return {
         "snr": ours.ratio,
         "snr_error": ours.ratio_error,
         "snr_debiased": ours.debiased,
@@ -139,14 +159,6 @@ def _of_gradients(trainer: Trainer, state: TrainState) -> dict[str, float]:
         "snr_floor": ours.floor,
         "num_parts": ours.num_parts,
     }
-    if not whole:
-        return found
-    cosines = align(np.stack(list(lengths.values())))[0]
-    for name, cosine in zip(lengths, cosines, strict=True):
-        found[f"gradient {name}"] = float(np.linalg.norm(lengths[name]))
-        if name != EQUATIONS:
-            found[f"alignment {name}"] = float(cosine)
-    return found
 
 
 def _redrawn(trainer: Trainer, state: TrainState) -> TrainState:
@@ -164,8 +176,8 @@ def _redrawn(trainer: Trainer, state: TrainState) -> TrainState:
 
 def _num_parts(trainer: Trainer, num_points: int) -> int:
     """About a hundred, fewer for large networks."""
-    most = min(NUM_PARTS, num_points // 2, _MOST_NUMBERS // trainer.num_params)
-    return max(min(_FEWEST_PARTS, num_points), most)
+    most = min(NUM_PARTS, _MOST_NUMBERS // trainer.num_params)
+    return min(max(_FEWEST_PARTS, most), num_points)
 
 
 @eqx.filter_jit
@@ -196,8 +208,10 @@ def _of_residuals(
     sizes: np.ndarray, tilt: np.ndarray, base: np.ndarray
 ) -> dict[str, float]:
     spread = residual_variance(sizes, tilt, base)
+    mean = float(np.sum(base * sizes) / np.sum(base))
     estimate = estimator_variance(sizes, tilt, base)
     return {
+        "scatter": spread.of_size**0.5 / mean if mean > 0 else 0.0,
         "variance_r": spread.of_size,
         "variance_r2": spread.of_square,
         "variance_r_tilted": spread.of_size_tilted,
@@ -208,18 +222,21 @@ def _of_residuals(
     }
 
 
-def _of_weights(
+def _of_weights(trainer: Trainer, state: TrainState) -> dict[str, float]:
+    """Of the innermost policy: what others around it leave out is not its doing."""
+    policy, policy_state = _innermost(trainer.policies[EQUATIONS], state.policies)
+    tilt, base = policy.tilt(policy_state), policy.base(policy_state)
+    found = concentration(tilt, base)
+    share = found.effective_size / tilt.size
+    return {"effective_share": share, "entropy": found.entropy, "kl": found.kl}
+
+
+def _of_moves(
     trainer: Trainer, points: np.ndarray, tilt: np.ndarray, base: np.ndarray
 ) -> dict[str, float]:
-    found = concentration(tilt, base)
     names = trainer.formulation.domain.coordinates
     moved = zip(names, wasserstein(points, tilt, base), strict=True)
-    return {
-        "effective_share": found.effective_size / tilt.size,
-        "entropy": found.entropy,
-        "kl": found.kl,
-        **{f"wasserstein {name}": float(distance) for name, distance in moved},
-    }
+    return {f"wasserstein {name}": float(distance) for name, distance in moved}
 
 
 @eqx.filter_jit

@@ -24,7 +24,7 @@ from ..problems import AbstractProblem
 from .state import TrainState
 from .trainer import Trainer
 
-FORMAT = 1
+FORMAT = 2  # of a checkpoint
 
 
 class RunFolder:
@@ -132,14 +132,15 @@ class RunFolder:
             f"No checkpoint of `{self.path}` can be read: " + " ".join(problems)
         )
 
+    def wants_drawn(self, step: int) -> bool:
+        """Whether twice as many steps have passed as when points were last saved."""
+        return step >= 2 * max(self.drawn_files(), default=0)
+
     def save_drawn(self, step: int, points: np.ndarray) -> None:
-        """Where points were drawn at a step, if twice as many steps have passed as when
-        that was last asked."""
-        if step >= 2 * max(self.drawn_files(), default=0):
-            buffer = io.BytesIO()
-            np.save(buffer, points.astype(np.float32), allow_pickle=False)
-            path = self.path / "drawn" / f"{step}.npy"
-            write_atomically(path, buffer.getvalue())
+        """Where points were drawn at a step."""
+        buffer = io.BytesIO()
+        np.save(buffer, points.astype(np.float32), allow_pickle=False)
+        write_atomically(self.path / "drawn" / f"{step}.npy", buffer.getvalue())
 
     def drawn_files(self) -> dict[int, Path]:
         """What `save_drawn` wrote, by step."""

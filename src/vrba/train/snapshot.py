@@ -18,8 +18,8 @@ def snapshot(
     solution: Solution, state: TrainState, reference: Reference | None
 ) -> dict[str, np.ndarray]:
     """The solution on a grid, the reference and the residuals there, the points drawn
-    last, and points of the pool with weights and residuals; which arrays are
-    coordinates, fields and residuals is said by name."""
+    last, and points of the pool with their weights; which arrays are coordinates,
+    fields and residuals is said by name."""
     trainer = solution.trainer
     names = trainer.formulation.domain.coordinates
     if reference is None:
@@ -55,19 +55,13 @@ def _batch(trainer: Trainer, state: TrainState) -> Float[Array, "points dim"]:
 
 
 def _of_pool(trainer: Trainer, state: TrainState) -> dict[str, np.ndarray]:
-    """Points of the pool, their tilt against the base, and the size of the residual of
-    the last iterate."""
+    """Points of the pool, and their tilt against the base."""
     policy, policy_state = trainer.policies[EQUATIONS], state.policies[EQUATIONS]
     some = _some(len(trainer.pools[EQUATIONS][0]), _MOST_OF_POOL)
     rows = jax.tree.map(lambda leaf: leaf[some], trainer.pools[EQUATIONS])
     base = policy.base(policy_state)[some]
     weights = policy.tilt(policy_state)[some] / jnp.where(base > 0, base, 1)
-    residual = trainer.residual(state.params, EQUATIONS, rows)
-    return {
-        "pool points": np.asarray(rows[0]),
-        "pool weights": np.asarray(weights),
-        "pool residual": np.asarray(jnp.linalg.norm(residual, axis=1)),
-    }
+    return {"pool points": np.asarray(rows[0]), "pool weights": np.asarray(weights)}
 
 
 def _some(count: int, most: int) -> np.ndarray:

@@ -20,7 +20,7 @@ from .diagnostics import Budget
 from .diagnostics import diagnose as diagnose_run
 from .loop import run_loop, watch_signals
 from .recipe import Recipe, default_recipe
-from .run_folder import RunFolder, describe_problem
+from .run_folder import FORMAT, RunFolder, describe_problem
 from .snapshot import drawn, snapshot
 from .solution import (
     Solution,
@@ -60,9 +60,9 @@ def solve(
     current step and returns what there is.
 
     At some checks the run measures its gradients, residuals and weights
-    (`vrba.diagnose`) and warns of what looks wrong; this takes at most the share
-    `diagnose` of the time, none with 0, and is done at every check with 1. Runs of
-    less than a minute are too short for it unless the share is larger. `command` is how
+    (`vrba.diagnose`) and warns of what looks wrong; this aims at the share `diagnose`
+    of the time, takes none with 0, and is done at every check with 1. Runs of less than
+    100 s are too short for it unless the share is larger. `command` is how
     the run was asked for, to be told in its report.
     """
     if minutes is not None and not minutes > 0:
@@ -110,6 +110,7 @@ class _Run:
             seconds = header["seconds"]
             self.record = folder.rewind(int(state.num_steps))
             self.warned = {warning.name for warning in find_warnings(self.record)}
+            self.save(state, seconds)  # it has not ended any more
         else:
             state = trainer.init(None if start is None else _fitting(start, trainer))
             check_finite(trainer, state)
@@ -118,7 +119,9 @@ class _Run:
             folder.write_about(self.about)
         self.pace = _pace(trainer, state)
         plan = self.plan(state, seconds)
-        self.budget = Budget(self.budget.share, seconds + plan.seconds)
+        spent = [entry.get("diagnose_seconds", 0.0) for entry in self.record]
+        planned = seconds + plan.seconds
+        self.budget = Budget(self.budget.share, planned, max(spent, default=0.0))
         self.callback.begin(plan)
         with watch_signals() as flag:
             state, status, seconds = run_loop(
@@ -163,18 +166,29 @@ class _Run:
         """Logs and tells."""
         entry = self.entry(state, check, float(info.value), seconds)
         if self.budget.allows(seconds):
-            entry |= self.budget.measure(
-                lambda: diagnose_run(self.trainer, state, has_time=self.budget.is_ample)
-            )
-        self.record.append(entry)
-        self.warn(entry)
-        if self.folder is not None:
-            self.folder.log(entry)
-            self.folder.save_drawn(int(state.num_steps), drawn(self.trainer, state))
+            entry |= self.budget.measure(lambda: self.diagnose(state))
+        self.log(state, entry)
         done = int(state.num_steps)
         rate = seconds / max(done, 1)
         left = min(self.limit - seconds, rate * (self.trainer.recipe.max_steps - done))
         self.callback.check(entry, max(left, 0.0))
+
+    def diagnose(self, state: TrainState) -> dict[str, Any]:
+        """Numbers for the log, or why there are none: a run does not end for that."""
+        try:
+            return diagnose_run(self.trainer, state, has_time=self.budget.is_ample)
+        except ValueError as error:
+            return {"not_diagnosed": str(error)}
+
+    def log(self, state: TrainState, entry: dict[str, Any]) -> None:
+        """Keeps an entry, with what it warns of."""
+        self.record.append(entry)
+        self.warn(entry)
+        if self.folder is not None:
+            self.folder.log(entry)
+            step = int(state.num_steps)
+            if self.folder.wants_drawn(step):
+                self.folder.save_drawn(step, drawn(self.trainer, state))
 
     def warn(self, entry: dict[str, Any]) -> None:
         """Adds to the entry what looks wrong since, once each."""
@@ -220,6 +234,9 @@ class _Run:
         """The solution, with its accuracy as far as it is known."""
         trainer = self.trainer
         state, last = trainer.check(state)
+        if status == Status.no_descent:  # nothing comes after it
+            loss = float(last.score)
+            self.log(state, self.entry(state, last, loss, seconds))
         result: dict[str, Any] = {
             "step": int(state.num_steps),
             "seconds": round(seconds, 3),
@@ -281,6 +298,11 @@ def _reopened(folder, problem, recipe, allows_change) -> tuple[Trainer, dict[str
     if folder is None:
         raise ValueError("`resume=True` needs the folder of a run: give `run`.")
     about = folder.about()
+    if about["format"] != FORMAT:
+        raise ValueError(
+            f"`{folder.path}` was made by another version of vrba: its solution can be "
+            "loaded and begun from (`start`), but the run cannot be resumed."
+        )
     trainer = trainer_from(about, problem, folder.path, recipe)
     if not allows_change:
         check_same(about, trainer.formulation.problem, folder.path)

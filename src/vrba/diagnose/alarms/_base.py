@@ -1,6 +1,7 @@
 """The interface of an alarm."""
 
 import abc
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -50,4 +51,6 @@ def last_with(record: Record, count: int, *names: str) -> list[Entry] | None:
 
 
 def _has(entry: Entry, names: Sequence[str]) -> bool:
-    return all(entry.get(name) is not None for name in names)
+    """Whether all of them are numbers; what is not finite is null in a file."""
+    values = [entry.get(name) for name in names]
+    return all(value is not None and math.isfinite(value) for value in values)

@@ -7,7 +7,8 @@ _KEY = "gradient "
 
 class DominantTerm(AbstractAlarm):
     """The gradient of one term is `ratio` times as long as all the others together, in
-    `count` measurements in a row."""
+    `count` measurements in a row. A condition that is met exactly has no gradient and
+    does not count."""
 
     ratio: float = 100.0
     count: int = 5
@@ -31,10 +32,10 @@ class DominantTerm(AbstractAlarm):
             others = [sum(e[n] for n in names if n != name) for e in last]
             lengths = [entry[name] for entry in last]
             pairs = zip(lengths, others, strict=True)
-            if all(length > self.ratio * other for length, other in pairs):
+            if all(length > self.ratio * other > 0 for length, other in pairs):
                 return (
                     f"The term `{name.removeprefix(_KEY)}` dominates the loss: its "
-                    f"gradient is {lengths[-1] / max(others[-1], 1e-300):.0f} times as "
+                    f"gradient is {lengths[-1] / others[-1]:.3g} times as "
                     "long as those of all others together."
                 )
         return None

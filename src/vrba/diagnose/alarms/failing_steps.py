@@ -4,10 +4,11 @@ from ._base import AbstractAlarm, Record, last_with
 
 
 class FailingSteps(AbstractAlarm):
-    """More than `share` of the steps between two looks at it found no descent; looks
-    are `count` entries of the log apart."""
+    """Since one of the last `count` entries of the log at least `fewest` steps, and
+    more than `share` of them, found no descent."""
 
     share: float = 0.1
+    fewest: int = 3
     count: int = 3
 
     @property
@@ -21,13 +22,15 @@ class FailingSteps(AbstractAlarm):
 
     def look(self, record: Record) -> str | None:
         """Whether it is so."""
-        last = last_with(record, self.count + 1, "num_failed")
-        if last is None:
-            return None
-        failed = last[-1]["num_failed"] - last[0]["num_failed"]
-        steps = last[-1]["step"] - last[0]["step"]
-        if failed <= self.share * steps:
-            return None
-        return (
-            f"Line searches fail: {failed} of the last {steps} steps found no way down."
-        )
+        for back in range(2, self.count + 2):
+            last = last_with(record, back, "num_failed", "step")
+            if last is None:
+                return None
+            failed = last[-1]["num_failed"] - last[0]["num_failed"]
+            steps = last[-1]["step"] - last[0]["step"]
+            if failed >= self.fewest and failed > self.share * steps:
+                return (
+                    f"Line searches fail: {failed} of the last {steps} steps found no "
+                    "way down."
+                )
+        return None

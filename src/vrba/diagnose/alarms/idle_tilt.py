@@ -1,7 +1,5 @@
 """A policy that does nothing."""
 
-import math
-
 from ._base import AbstractAlarm, Entry, Record, last_with
 
 
@@ -26,23 +24,16 @@ class IdleTilt(AbstractAlarm):
 
     def look(self, record: Record) -> str | None:
         """Whether it is so."""
-        last = last_with(record, 3, "kl", "variance_r", "pool_l2")
+        last = last_with(record, 3, "kl", "scatter")
         if last is None or not all(self._is_idle(entry) for entry in last):
             return None
         return (
             "The tilt cannot be told from none: its Kullback-Leibler distance from the "
             f"base is {last[-1]['kl']:.1e}, while residuals scatter by "
-            f"{_scatter(last[-1]):.1f} times their mean."
+            f"{last[-1]['scatter']:.1f} times their mean."
         )
 
     def _is_idle(self, entry: Entry) -> bool:
         is_asked_for = entry["kl"] <= 1e-12
-        is_even = _scatter(entry) < self.least_scatter
+        is_even = entry["scatter"] < self.least_scatter
         return entry["kl"] < self.most and not is_asked_for and not is_even
-
-
-def _scatter(entry: Entry) -> float:
-    """The standard deviation of the sizes over their mean."""
-    variance, mean_square = entry["variance_r"], entry["pool_l2"] ** 2
-    mean = math.sqrt(max(mean_square - variance, 0.0))
-    return math.sqrt(variance) / mean if mean > 0 else math.inf

@@ -5,10 +5,11 @@ from ._base import AbstractAlarm, Record, last_with
 
 class RoundingFloor(AbstractAlarm):
     """Changing every parameter in its last digit changes the residual by more than
-    `share` of itself, or by more than a hundredth while the best score of the last
-    `count` measurements has not been halved."""
+    `share` of itself, or by more than `share_if_stalled` while the best score of the
+    last `count` measurements has not been halved."""
 
     share: float = 0.3
+    share_if_stalled: float = 0.01
     count: int = 6
 
     @property
@@ -28,7 +29,7 @@ class RoundingFloor(AbstractAlarm):
         half = self.count // 2
         scores = [entry["score"] for entry in last]
         is_stalled = min(scores[half:]) > 0.5 * min(scores[:half])
-        if min(shares) <= (self.share / 30 if is_stalled else self.share):
+        if min(shares) <= (self.share_if_stalled if is_stalled else self.share):
             return None
         return (
             "The floor of the arithmetic is reached: rounding the parameters alone "

@@ -38,7 +38,7 @@ def plot_dynamics(record: Record) -> Figure | None:
 
 
 def _draw_variance(panel: Axes, record: Record) -> None:
-    names = {"variance_r2": "uniform points", "variance_r2_tilted": "adapted points"}
+    names = {"variance_r2": "before the tilt", "variance_r2_tilted": "after it"}
     for (measure, name), style in zip(names.items(), STYLES, strict=False):
         if has_any(record, measure):
             draw_line(panel, *values_of(record, measure), name, style)
