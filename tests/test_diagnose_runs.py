@@ -111,13 +111,13 @@ def drifting():
 
 def overfitted():
     """Many parameters, few points."""
-    recipe = tiny_recipe(
+    recipe = first_order(
         model=vrba.MLP(width=12, depth=1),
-        optimizer=optim.LevenbergMarquardt(),
+        optimizer=optim.QuasiNewton(search=optim.Backtracking()),
         num_points=6,
         pool_size=6,
-        check_every=5,
-        max_steps=40,
+        check_every=20,
+        max_steps=400,
     )
     return run(Peak(), recipe)
 

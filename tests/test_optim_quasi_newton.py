@@ -49,14 +49,14 @@ def chosen(name):
     return QuasiNewton(Chosen(jnp.asarray(sorted(RULES).index(name))))
 
 
-@pytest.mark.parametrize("size", [2, 10, 20, 100])
-def test_rosenbrock_from_every_start(size):
+@pytest.mark.parametrize(("size", "num_starts"), [(2, 8), (20, 8), (100, 3)])
+def test_rosenbrock_from_every_start(size, num_starts):
     for name in RULES:
-        check_rosenbrock(name, size)
+        check_rosenbrock(name, size, num_starts)
 
 
-def check_rosenbrock(name, size):
-    starts = np.random.default_rng(size).uniform(-2, 2, (8, size))
+def check_rosenbrock(name, size, num_starts):
+    starts = np.random.default_rng(size).uniform(-2, 2, (num_starts, size))
     optimizer, num_global = chosen(name), 0
     for start in starts:
         result = minimise(

@@ -1,5 +1,7 @@
 """What a run leaves for figures: fields, residuals and weights as arrays."""
 
+from collections.abc import Sequence
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -28,10 +30,12 @@ def snapshot(
         arrays = solution.on_axes(dict(reference.axes))
         arrays |= {f"reference {n}": v for n, v in reference.values.items()}
     lines = [arrays[name] for name in names]
-    residuals = solution.residual(*np.meshgrid(*lines, indexing="ij"))
     is_inside = inside_grid(trainer.formulation.domain, lines)
-    for label, values in residuals.items():
-        arrays[f"residual {label}"] = np.where(is_inside, values, np.nan)
+    residuals = _residuals(solution, np.meshgrid(*lines, indexing="ij"))
+    labels = trainer.terms[EQUATIONS].residual.labels
+    for label, values in zip(labels, residuals.T, strict=True):
+        grid = values.reshape(is_inside.shape)
+        arrays[f"residual {label}"] = np.where(is_inside, grid, np.nan)
     return (
         arrays
         | _of_pool(trainer, state)
@@ -39,9 +43,25 @@ def snapshot(
             "drawn points": np.asarray(_batch(trainer, state)),
             "coordinates": np.array(names),
             "fields": np.array(solution.problem.fields),
-            "residuals": np.array(list(residuals)),
+            "residuals": np.array(labels),
         }
     )
+
+
+def _residuals(solution: Solution, grid: Sequence[np.ndarray]) -> np.ndarray:
+    """At all points of the grid, as many at a time as the pool has: for these the
+    program is compiled already."""
+    trainer = solution.trainer
+    points = np.stack([np.ravel(part) for part in grid], axis=1)
+    size, dtype = len(trainer.pools[EQUATIONS][0]), trainer.recipe.dtype
+    missing = -len(points) % size
+    padded = np.concatenate([points, np.repeat(points[:1], missing, axis=0)])
+    values = jnp.zeros((size, 0), dtype)
+    found = []
+    for part in padded.reshape(-1, size, points.shape[1]):
+        rows = jnp.asarray(part, dtype), values
+        found.append(np.asarray(trainer.residual(solution.params, EQUATIONS, rows)))
+    return np.concatenate(found)[: len(points)]
 
 
 def drawn(trainer: Trainer, state: TrainState) -> np.ndarray:
