@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from vrba.cli._base import INTERRUPTED
 from vrba.cli.names import known_problems
 from vrba.diagnose import find_warnings
 from vrba.report import ComparisonRecord
@@ -62,7 +63,9 @@ def compared(name: str, asked: argparse.Namespace) -> dict[str, Any]:
         words = [name, "--policies", f"{BASELINE},{OWN}", "--out", str(out)]
         words += ["--minutes", f"{asked.minutes:g}", "--seeds", str(asked.seeds)]
     print(f"== {name}", flush=True)
-    subprocess.run([sys.executable, "-m", "vrba.cli", "compare", *words], check=False)
+    command = [sys.executable, "-m", "vrba.cli", "compare", *words]
+    if subprocess.run(command, check=False).returncode == INTERRUPTED:
+        sys.exit("Stopped; the same command goes on.")
     found = ComparisonRecord.read(out)
     return found.content | {"alarms": alarms(found)}
 
