@@ -40,8 +40,10 @@ BUILT = {
     "rad": vrba.presets.rad(),
     "uniform": vrba.presets.uniform(),
 }
-CORE = [n for n in BUILT if n not in ("unbiased_weights", "rba", "rad", "uniform")]
-KINDS = list({type(BUILT[name]): name for name in reversed(CORE)}.values())
+VARIANTS = ("growing", "unbiased", "unbiased_weights", "rba", "rad", "uniform")
+CORE = [name for name in BUILT if name not in VARIANTS]
+# What all policies inherit is looked at once for each way to hold a state.
+KINDS = ["Weighting", "Sampling", "SelfAdaptive", "BRDR", "LocalAverage", "Windows"]
 TILTING = [n for n in BUILT if isinstance(BUILT[n], AbstractTilting)]
 RESIDUAL = jnp.asarray(np.random.default_rng(0).normal(size=N))
 

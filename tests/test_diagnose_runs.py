@@ -156,7 +156,7 @@ def test_every_alarm_has_a_run():
 def watched(tmp_path_factory):
     """A run that is diagnosed at every check, often enough for every alarm."""
     path = tmp_path_factory.mktemp("diagnosed") / "run"
-    return run(Edge(), tiny_recipe(max_steps=30), run=path)
+    return run(Edge(), first_order(max_steps=30, check_every=3), run=path)
 
 
 def test_a_sound_run_is_silent(watched):
@@ -213,7 +213,7 @@ def test_gap_of_a_fresh_exponential_tilt_vanishes():
 
 
 def test_diagnostics_change_nothing_in_the_run(watched):
-    plain = run(Edge(), tiny_recipe(max_steps=30), diagnose=0)
+    plain = run(Edge(), first_order(max_steps=30, check_every=3), diagnose=0)
     both = plain.last_params, watched.last_params
     assert eqx.tree_equal(*both)
     assert not any("snr" in entry for entry in plain.record)
@@ -307,7 +307,7 @@ def test_a_run_that_cannot_be_diagnosed_goes_on(monkeypatch):
 
     module = sys.modules["vrba.train.solve"]  # the name is that of the function
     monkeypatch.setattr(module, "diagnose_run", fail)
-    solution = run(Edge(), tiny_recipe(max_steps=15))
+    solution = run(Edge(), first_order(max_steps=15, check_every=3))
     assert solution.record[-1]["not_diagnosed"] == "no mass"
     assert solution.result["step"] == 15
 

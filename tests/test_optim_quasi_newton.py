@@ -80,7 +80,10 @@ def check_rosenbrock(name, size, num_starts):
 
 def test_more_garbow_hillstrom():
     gradient_fn = jax.jit(jax.grad(sum_of_squares))
-    for name, case in itertools.product(RULES, CASES):
+    some = list(CASES)[::4]
+    pairs = [("SSBroyden", case) for case in CASES]
+    pairs += itertools.product(set(RULES) - {"SSBroyden"}, some)
+    for name, case in pairs:
         args = (index_of(case),)
         result = minimise(
             sum_of_squares,
