@@ -3,8 +3,9 @@
 import abc
 import dataclasses
 from pathlib import Path
+from typing import Annotated
 
-from tyro.conf import Suppress
+from tyro.conf import Suppress, arg
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
@@ -40,3 +41,22 @@ class AbstractCommand(abc.ABC):
     @abc.abstractmethod
     def shows_traceback(self) -> bool:
         """Whether errors are shown in full."""
+
+
+@dataclasses.dataclass(frozen=True)
+class AbstractFolderCommand(AbstractCommand):
+    """A command about folders of runs: there is no file of the user's to look into."""
+
+    debug: Annotated[bool, arg(help_behavior_hint="")] = dataclasses.field(
+        default=False, kw_only=True
+    )
+    """Show errors in full."""
+
+    @property
+    def shows_traceback(self) -> bool:
+        """As asked."""
+        return self.debug
+
+    def file(self) -> Path | None:
+        """None is asked for."""
+        return None

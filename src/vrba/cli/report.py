@@ -8,8 +8,8 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from ..report import write_report
-from ._base import DONE, AbstractCommand, UsageError
-from .flags import Folder, Switch
+from ._base import DONE, AbstractFolderCommand, UsageError
+from .flags import Folder
 
 Runs = Annotated[
     Positional[tuple[Path, ...]],
@@ -18,7 +18,7 @@ Runs = Annotated[
 
 
 @dataclasses.dataclass(frozen=True)
-class Report(AbstractCommand):
+class Report(AbstractFolderCommand):
     """Write a page with figures about a run, also while it goes on.
 
     Several runs make a page that compares them. Prints where the page is.
@@ -27,17 +27,6 @@ class Report(AbstractCommand):
     runs: Runs = ()
     out: Folder = None
     """Where to write; the run's own folder unless given."""
-    debug: Switch = False
-    """Show errors in full."""
-
-    @property
-    def shows_traceback(self) -> bool:
-        """As asked."""
-        return self.debug
-
-    def file(self) -> Path | None:
-        """None is asked for."""
-        return None
 
     def run(self) -> int:
         """Draws and writes."""

@@ -8,7 +8,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from ..report import watch
-from ._base import DONE, AbstractCommand, UsageError
+from ._base import DONE, AbstractFolderCommand, UsageError
 from .flags import Switch
 
 Run = Annotated[
@@ -18,7 +18,7 @@ Run = Annotated[
 
 
 @dataclasses.dataclass(frozen=True)
-class Watch(AbstractCommand):
+class Watch(AbstractFolderCommand):
     """Show the curves of a run in the terminal while it goes on elsewhere.
 
     Ends with the run, or with Ctrl-C, which does not stop the run.
@@ -27,17 +27,6 @@ class Watch(AbstractCommand):
     folder: Run = None
     once: Switch = False
     """Print one picture; so it is too if the output is no terminal."""
-    debug: Switch = False
-    """Show errors in full."""
-
-    @property
-    def shows_traceback(self) -> bool:
-        """As asked."""
-        return self.debug
-
-    def file(self) -> Path | None:
-        """None is asked for."""
-        return None
 
     def run(self) -> int:
         """Looks until the run has ended."""
