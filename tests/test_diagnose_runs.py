@@ -347,6 +347,16 @@ def test_fields_hold_residuals_and_weights(watched):
     assert fields["pool points"].shape == (64, 1)
 
 
+def test_a_run_that_ends_for_failed_steps_says_so():
+    """Also if it ends before its first check."""
+    recipe = first_order(
+        optimizer=optim.QuasiNewton(search=optim.Backtracking()), check_every=100
+    )
+    (entry,) = run(Flat(), recipe).record
+    assert entry["step"] == entry["num_failed"] == 5
+    assert "Line searches fail: 5 of the last 5 steps" in entry["warnings"][0]
+
+
 def test_warnings_are_told(capsys):
     stuck(callback=Lines())
     told = capsys.readouterr().err

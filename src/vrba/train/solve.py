@@ -234,9 +234,10 @@ class _Run:
         """The solution, with its accuracy as far as it is known."""
         trainer = self.trainer
         state, last = trainer.check(state)
-        if status == Status.no_descent:  # nothing comes after it
-            loss = float(last.score)
-            self.log(state, self.entry(state, last, loss, seconds))
+        told = self.record[-1]["step"] if self.record else 0
+        if status == Status.no_descent and told < int(state.num_steps):
+            # nothing comes after it; the loss of the last steps is not known here
+            self.log(state, self.entry(state, last, math.nan, seconds))
         result: dict[str, Any] = {
             "step": int(state.num_steps),
             "seconds": round(seconds, 3),

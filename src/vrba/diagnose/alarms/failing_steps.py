@@ -4,8 +4,8 @@ from ._base import AbstractAlarm, Record, last_with
 
 
 class FailingSteps(AbstractAlarm):
-    """Since one of the last `count` entries of the log at least `fewest` steps, and
-    more than `share` of them, found no descent."""
+    """Since one of the last `count` entries of the log, or the start, at least `fewest`
+    steps, and more than `share` of them, found no descent."""
 
     share: float = 0.1
     fewest: int = 3
@@ -22,6 +22,8 @@ class FailingSteps(AbstractAlarm):
 
     def look(self, record: Record) -> str | None:
         """Whether it is so."""
+        if len(record) <= self.count:
+            record = [{"step": 0, "num_failed": 0}, *record]
         for back in range(2, self.count + 2):
             last = last_with(record, back, "num_failed", "step")
             if last is None:
