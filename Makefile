@@ -27,7 +27,7 @@ docs: $(VENV)/.test
 	$(BIN)/python docs/write_reference.py
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) .jax_cache
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "vrba needs Python 3.11 or newer; say which with: make PYTHON=python3.11")'

@@ -4,8 +4,8 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+import scipy
 from jaxtyping import Array, Float, Int
-from scipy.spatial import KDTree
 
 from ..core import float_dtype
 from ._around import AbstractAround, AbstractAroundState
@@ -76,7 +76,8 @@ class LocalAverage(AbstractAround):
                 f"`num_neighbours` must lie between 1 and the {len(points)} points, "
                 f"got {num_neighbours}."
             )
-        _, nearest = KDTree(points).query(points, k=num_neighbours, workers=-1)
+        tree = scipy.spatial.KDTree(points)
+        _, nearest = tree.query(points, k=num_neighbours, workers=-1)
         return cls(policy, np.reshape(nearest, (len(points), -1)).astype(np.int32))
 
     def init(

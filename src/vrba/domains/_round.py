@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import equinox as eqx
 import numpy as np
 from jaxtyping import Float
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from ._base import AbstractDomain, check_names
 from ._patch import (
@@ -166,5 +166,5 @@ def directions(units: Units, dim: int) -> Points:
         height, angle = 2 * units[:, 0] - 1, 2 * np.pi * units[:, 1]
         reach = np.sqrt(1 - height**2)
         return np.stack([reach * np.cos(angle), reach * np.sin(angle), height], axis=1)
-    deviates = norm.ppf(np.clip(units, 2.0**-32, 1 - 2.0**-32))
+    deviates = ndtri(np.clip(units, 2.0**-32, 1 - 2.0**-32))
     return deviates / np.linalg.norm(deviates, axis=1, keepdims=True)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.stats import qmc
+import scipy
 
 from ..core import check_count
 from ._patch import AbstractPatch, Placed, Points, Units
@@ -136,4 +136,4 @@ def _sobol(num_units: int, random: np.random.Generator) -> Callable[[int], Units
     """Two to the power of so many points of a scrambled Sobol sequence, going on."""
     if num_units == 0:
         return lambda doublings: np.zeros((2**doublings, 0))
-    return qmc.Sobol(num_units, scramble=True, rng=random).random_base2
+    return scipy.stats.qmc.Sobol(num_units, scramble=True, rng=random).random_base2

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from jaxtyping import Float
-from scipy.spatial import KDTree
 
 from ._base import AbstractDomain, check_names
 from ._patch import (
@@ -76,7 +76,7 @@ class PointCloud(AbstractDomain):
         self, points: Float[np.ndarray, "points dim"]
     ) -> Float[np.ndarray, " points"]:
         """By how much the nearest point is nearer than it need be."""
-        tree = KDTree(self._all() / self.extents())
+        tree = scipy.spatial.KDTree(self._all() / self.extents())
         neighbours, _ = tree.query(tree.data, 2)
         reach = _REACH * np.median(neighbours[:, 1])
         is_known = np.all(np.isfinite(points), axis=1)
@@ -185,7 +185,7 @@ class CloudFace(AbstractFace):
 
     def normals_at(self, points: Points) -> Points:
         """Of the same point in the list; zero if none was given."""
-        tree = KDTree(self.listed.points / self.extents)
+        tree = scipy.spatial.KDTree(self.listed.points / self.extents)
         distance, which = tree.query(points / self.extents)
         is_on = distance <= ON_BOUNDARY
         return np.where(is_on[:, None], self.listed.normals[which], np.nan)
