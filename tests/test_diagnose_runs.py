@@ -94,7 +94,7 @@ def rounded():
     recipe = tiny_recipe(
         optimizer=optim.LevenbergMarquardt(),
         dtype="float32",
-        check_every=10,
+        check_every=5,
         max_steps=120,
     )
     return run(Decay(), recipe)

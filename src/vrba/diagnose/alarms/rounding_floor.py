@@ -9,7 +9,7 @@ class RoundingFloor(AbstractAlarm):
     last `count` measurements has not been halved."""
 
     share: float = 0.3
-    share_if_stalled: float = 0.01
+    share_if_stalled: float = 0.005
     count: int = 6
 
     @property
