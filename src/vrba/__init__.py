@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import adapt as adapt
 from . import core as core
+from . import data as data
 from . import diagnose as diagnose
 from . import domains as domains
 from . import fields as fields

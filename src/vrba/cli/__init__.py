@@ -2,6 +2,7 @@
 
 from ._base import AbstractCommand as AbstractCommand
 from .compare import Compare as Compare
+from .data import Data as Data
 from .list import List as List
 from .report import Report as Report
 from .solve import Solve as Solve

@@ -24,7 +24,7 @@ from .arms import Settings, recipes_of
 from .children import run_all
 from .comparison import ComparisonFolder, text_of
 from .drawing import draw_report
-from .flags import Count, Folder, Minutes, Pairs, Switch, Target
+from .flags import Assignments, Count, Folder, Minutes, Switch, Target
 from .machine import bytes_of_run, choose_jobs, share_of_cores
 from .names import known_policies, known_problems, listed
 from .outcome import as_json
@@ -51,7 +51,7 @@ class Compare(AbstractCommand):
             help=f"POLICY or POLICY:POTENTIAL: {listed(known_policies())}",
         ),
     ] = "uniform,rad,vrba"
-    set: Pairs = ()
+    set: Assignments = ()
     recipe: OmitArgPrefixes[RecipeFlags] = RecipeFlags()
     minutes: Minutes = None
     """Minutes at most for each run; one if there is no `--steps`."""

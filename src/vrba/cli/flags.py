@@ -20,7 +20,7 @@ Target = Annotated[
         help_behavior_hint="",
     ),
 ]
-Pairs = Annotated[
+Assignments = Annotated[
     UseAppendAction[tuple[str, ...]],
     arg(metavar="NAME=VALUE", help="A setting of the problem"),
 ]

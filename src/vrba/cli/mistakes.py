@@ -33,7 +33,7 @@ def is_mistake(error: BaseException, file: Path | None) -> bool:
 
 def explain(error: BaseException, file: Path | None) -> str:
     """What went wrong in a few words, with file and line if it came from there."""
-    text = _text(error)
+    text = "\n\n".join([_text(error), *getattr(error, "__notes__", [])])
     if file is None or isinstance(error, UsageError):
         return text
     line = _line_in(error, file)

@@ -22,7 +22,7 @@ from ._base import (
     check_share,
 )
 from .drawing import draw_report
-from .flags import Folder, Minutes, Pairs, Switch, Target
+from .flags import Assignments, Folder, Minutes, Switch, Target
 from .names import known_problems, listed
 from .outcome import as_json, best_of, sentence, status_of, summary_of_all
 from .recipe import (
@@ -45,7 +45,7 @@ class Solve(AbstractCommand):
     """
 
     target: Target = None
-    set: Pairs = ()
+    set: Assignments = ()
     recipe: OmitArgPrefixes[RecipeFlags] = RecipeFlags()
     minutes: Minutes = None
     """Minutes at most in all, also before a resume, for each seed."""

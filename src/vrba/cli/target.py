@@ -47,7 +47,7 @@ def load_problem(target: str, settings: Sequence[str]) -> AbstractProblem:
         kind = pick("problem", target, known_problems(), hint)
     else:
         kind = _class_in(Path(match[1]), match[2] or "")
-    return kind(**_parsed(kind, settings))
+    return kind(**parse_settings(kind, settings))
 
 
 def _class_in(file: Path, wanted: str) -> type[AbstractProblem]:
@@ -106,7 +106,7 @@ def _imported(file: Path) -> Any:
     return module
 
 
-def _parsed(kind: type, settings: Sequence[str]) -> dict[str, Any]:
+def parse_settings(kind: type, settings: Sequence[str]) -> dict[str, Any]:
     """`name=value` pairs as the arguments of a class."""
     fields = {field.name: field for field in dataclasses.fields(kind) if field.init}
     found = {}

@@ -1,5 +1,6 @@
 """What runs look like: a page with figures, and panels while they go on."""
 
+from .bar import Bar as Bar
 from .board import Board as Board
 from .figures import plot_arms_dynamics as plot_arms_dynamics
 from .figures import plot_comparison as plot_comparison

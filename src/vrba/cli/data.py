@@ -1,0 +1,86 @@
+"""`vrba data`: pairs of functions to train operators on."""
+
+import dataclasses
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from tyro.conf import Positional, arg
+
+from .. import data as room
+from ..core import shown
+from ..data import AbstractMaker, Pairs, open_pairs, write_pairs
+from ..report import Bar
+from ._base import DONE, AbstractFolderCommand, UsageError
+from .flags import Assignments
+from .names import classes_in, listed, pick
+from .outcome import as_json
+from .target import parse_settings
+
+
+def known_makers() -> dict[str, type[AbstractMaker]]:
+    """The data that can be made."""
+    found = classes_in(room, AbstractMaker)
+    return {shown(kind.__name__): kind for kind in found}
+
+
+@dataclasses.dataclass(frozen=True)
+class Data(AbstractFolderCommand):
+    """Make data for operators, or tell what a file of such data holds.
+
+    What is there already is not made again; what was stopped goes on.
+    """
+
+    action: Annotated[Positional[Literal["make", "info"]], arg(metavar="make|info")]
+    target: Annotated[
+        Positional[str],
+        arg(
+            metavar="NAME|FILE",
+            help=f"to make one of {listed(known_makers())}; to be told of, a file",
+        ),
+    ]
+    scale: Annotated[str, arg(metavar="SCALE")] = "laptop"
+    """How much: paper, laptop or tiny."""
+    set: Assignments = ()
+    out: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
+    """Where to write; data/NAME-SCALE.h5 unless given."""
+    json: bool = False
+    """Print one JSON object."""
+
+    def run(self) -> int:
+        """Makes, or tells."""
+        path = self.made() if self.action == "make" else Path(self.target)
+        told = about(open_pairs(path)) | {"file": str(path)}
+        lines = [f"{name}: {value}" for name, value in told.items()]
+        sys.stdout.write((as_json(told) if self.json else "\n".join(lines)) + "\n")
+        return DONE
+
+    def made(self) -> Path:
+        """The file, written if it was not there."""
+        kind = pick("data", self.target, known_makers())
+        scale = pick(f"scale of {self.target}", self.scale, kind.scales)
+        maker = kind(**(scale | parse_settings(kind, self.set)))
+        name = f"{shown(kind.__name__)}-{self.scale}"
+        if self.set and self.out is None:
+            raise UsageError("Say with `--out FILE` where data with `--set` go.")
+        path = self.out or Path("data") / f"{name}.h5"
+        with Bar(f"Making {name}") as bar:
+            return write_pairs(maker, path, on_progress=bar.update)
+
+
+def about(pairs: Pairs) -> dict[str, object]:
+    """What pairs hold: shapes, parts, and the moments of those to train on."""
+    inputs, outputs = pairs.load("train")
+    told: dict[str, object] = {
+        "inputs": list(pairs.inputs.shape),
+        "outputs": list(pairs.outputs.shape),
+        "coordinates": " ".join(pairs.names),
+        "train": pairs.num_train,
+        "valid": pairs.num_valid,
+        "test": pairs.num_test,
+    }
+    for name, array in (("inputs", inputs), ("outputs", outputs)):
+        told[f"mean of {name} to train on"] = float(np.mean(array, dtype=float))
+        told[f"std of {name} to train on"] = float(np.std(array, dtype=float))
+    return told | dict(pairs.about)

@@ -1,0 +1,9 @@
+"""Pairs of functions for operators: made, written, and read."""
+
+from ._base import AbstractMaker as AbstractMaker
+from .bubble import Bubble as Bubble
+from .files import open_pairs as open_pairs
+from .files import write_pairs as write_pairs
+from .kolmogorov import Kolmogorov as Kolmogorov
+from .pairs import Pairs as Pairs
+from .wave import Wave as Wave

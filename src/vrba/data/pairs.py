@@ -1,0 +1,132 @@
+"""Input functions and the output functions that belong to them."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Float
+
+PARTS = ("train", "valid", "test")
+
+
+class Pairs(eqx.Module):
+    """Functions in, functions out, one row a pair, with channels on the last axis.
+
+    `inputs` and `outputs` may lie on disk: they are read where they are sliced. The
+    outputs are known on a grid, with the coordinates `axes` by name in the order of the
+    axes, or at scattered `places`, `[points, dim]`, with coordinates named `names`. The
+    first `num_train` rows are to train on, the next `num_valid` to choose by, the last
+    `num_test` to measure the error. `about` tells where they come from.
+    """
+
+    inputs: Any
+    outputs: Any
+    names: tuple[str, ...]
+    axes: tuple[Float[np.ndarray, " _"], ...] | None
+    scattered: Float[np.ndarray, "points dim"] | None
+    num_train: int
+    num_valid: int
+    num_test: int
+    about: Mapping[str, Any] = eqx.field(default_factory=dict)
+
+    def __check_init__(self):
+        """Shapes fit together."""
+        check_pairs(self)
+
+    @property
+    def num_funcs(self) -> int:
+        """All of them."""
+        return self.inputs.shape[0]
+
+    @property
+    def grid(self) -> tuple[int, ...]:
+        """How many points the outputs have along each axis."""
+        return tuple(self.outputs.shape[1:-1])
+
+    @property
+    def places(self) -> Float[np.ndarray, "*grid dim"]:
+        """The coordinates of every point of the outputs."""
+        if self.axes is None:
+            return np.asarray(self.scattered)
+        return np.stack(np.meshgrid(*self.axes, indexing="ij"), axis=-1)
+
+    def rows(self, part: str) -> slice:
+        """Which rows are those of `train`, `valid` or `test`."""
+        if part not in PARTS:
+            raise ValueError(f"`part` must be one of {', '.join(PARTS)}, got {part!r}.")
+        counts = (self.num_train, self.num_valid, self.num_test)
+        start = sum(counts[: PARTS.index(part)])
+        return slice(start, start + counts[PARTS.index(part)])
+
+    def load(self, part: str) -> tuple[np.ndarray, np.ndarray]:
+        """The inputs and outputs of a part, in memory."""
+        rows = self.rows(part)
+        return np.asarray(self.inputs[rows]), np.asarray(self.outputs[rows])
+
+    def quadrature(self) -> Float[np.ndarray, "*grid"]:
+        """The share of each point in an integral over the outputs: trapezoids along an
+        axis of uneven points, equal shares elsewhere; of mean one."""
+        if self.axes is None:
+            return np.ones(self.grid)
+        shares = [_shares(axis) for axis in self.axes]
+        return math.prod(np.ix_(*shares), start=np.ones(self.grid))
+
+
+def check_pairs(pairs: Pairs) -> None:
+    """Refuses what does not fit, and says which axis."""
+    inputs, outputs = tuple(pairs.inputs.shape), tuple(pairs.outputs.shape)
+    if len(inputs) < 2 or len(outputs) < 3:
+        raise ValueError(
+            "`inputs` must be [funcs, ..., channels] and `outputs` [funcs, points..., "
+            f"channels], got {inputs} and {outputs}."
+        )
+    if inputs[0] != outputs[0]:
+        raise ValueError(
+            f"axis 0 of `inputs` has {inputs[0]} functions, axis 0 of `outputs` has "
+            f"{outputs[0]}: each input needs one output."
+        )
+    if (pairs.axes is None) == (pairs.scattered is None):
+        raise ValueError("give the coordinates of the outputs as `axes` or as places.")
+    _check_coordinates(pairs, outputs[1:-1])
+    counts = {f"num_{part}": getattr(pairs, f"num_{part}") for part in PARTS}
+    if min(counts.values()) < 0 or counts["num_train"] < 1:
+        raise ValueError(f"the parts must have rows, and `train` some, got {counts}.")
+    if sum(counts.values()) > inputs[0]:
+        raise ValueError(f"there are {inputs[0]} functions, too few for {counts}.")
+
+
+def _check_coordinates(pairs: Pairs, grid: tuple[int, ...]) -> None:
+    if pairs.axes is None:
+        places = np.asarray(pairs.scattered).shape
+        if grid != places[:1] or len(pairs.names) != places[1]:
+            raise ValueError(
+                f"`places` has shape {places}, which must be [points, dim] with "
+                f"{grid} points, as axis 1 of `outputs`, and a name for each "
+                f"coordinate, got {pairs.names}."
+            )
+        return
+    if len(pairs.names) != len(grid) or len(pairs.axes) != len(grid):
+        raise ValueError(
+            f"`outputs` has {len(grid)} axes of points {grid}, between functions and "
+            f"channels, but coordinates are given for {len(pairs.axes)}: {pairs.names}."
+        )
+    for k, (name, axis) in enumerate(zip(pairs.names, pairs.axes, strict=True)):
+        if np.shape(axis) != (grid[k],):
+            raise ValueError(
+                f"axis {k + 1} of `outputs` has {grid[k]} points, but `{name}` has "
+                f"shape {np.shape(axis)}."
+            )
+        if not np.all(np.diff(axis) > 0):
+            raise ValueError(f"the coordinate `{name}` must increase along its axis.")
+
+
+def _shares(axis: Float[np.ndarray, " points"]) -> Float[np.ndarray, " points"]:
+    steps = np.diff(axis)
+    if len(axis) < 3 or np.allclose(steps, steps[0], rtol=1e-6):
+        return np.ones(len(axis))
+    shares = np.zeros(len(axis))
+    shares[:-1] += steps / 2
+    shares[1:] += steps / 2
+    return shares / np.mean(shares)
