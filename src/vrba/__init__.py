@@ -99,10 +99,13 @@ from .problems import Unknown as Unknown
 from .problems import Waves as Waves
 from .train import FixedBalance as FixedBalance
 from .train import GradientNorms as GradientNorms
+from .train import Operator as Operator
+from .train import OperatorRecipe as OperatorRecipe
 from .train import Recipe as Recipe
 from .train import Solution as Solution
 from .train import disagreement as disagreement
 from .train import solve as solve
+from .train import train_operator as train_operator
 
 if TYPE_CHECKING:
     from . import report as report

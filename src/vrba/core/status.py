@@ -33,3 +33,8 @@ class Status(eqx.Enumeration):
         "or the gradient is not that of the objective. Use float64, change the points "
         "or the weights, or take the result."
     )
+    no_improvement = (
+        "The error on the validation set has not fallen for as long as `patience` "
+        "allows: the selected iterate is the best; more data or a smaller network may "
+        "do better."
+    )

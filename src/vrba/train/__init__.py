@@ -1,16 +1,32 @@
 """Training: the recipe, the loop, and the solution that comes of it."""
 
+from ._base import AbstractTrainer as AbstractTrainer
 from .balance import AbstractBalance as AbstractBalance
 from .balance import BalanceState as BalanceState
 from .balance import FixedBalance as FixedBalance
 from .balance import GradientNorms as GradientNorms
+from .batches import AbstractBatches as AbstractBatches
+from .batches import Drawn as Drawn
+from .batches import Epochs as Epochs
 from .callbacks import AbstractCallback as AbstractCallback
 from .callbacks import Lines as Lines
 from .callbacks import Plan as Plan
 from .callbacks import Several as Several
 from .callbacks import Silent as Silent
+from .misfits import AbstractMisfit as AbstractMisfit
+from .misfits import MeanSquare as MeanSquare
+from .misfits import Relative as Relative
+from .misfits import Sobolev as Sobolev
+from .operator import Operator as Operator
+from .operator import train_operator as train_operator
+from .operator_recipe import OperatorRecipe as OperatorRecipe
+from .operator_trainer import OperatorCheck as OperatorCheck
+from .operator_trainer import OperatorState as OperatorState
+from .operator_trainer import OperatorTrainer as OperatorTrainer
 from .recipe import Recipe as Recipe
 from .recipe import default_recipe as default_recipe
+from .rows import Rows as Rows
+from .rows import Scaling as Scaling
 from .run_folder import RunFolder as RunFolder
 from .solution import Solution as Solution
 from .solution import disagreement as disagreement

@@ -10,10 +10,8 @@ from typing import Any
 import jax
 
 from ..core import Status
-from .state import Check, TrainState
-from .trainer import Trainer
+from ._base import AbstractTrainer
 
-MOST_STUCK = 5
 _CALL_SECONDS = 1.0
 
 
@@ -56,18 +54,18 @@ def watch_signals() -> Iterator[StopFlag]:
 
 
 def run_loop(
-    trainer: Trainer,
-    state: TrainState,
+    trainer: AbstractTrainer,
+    state: Any,
     *,
     max_steps: int,
     max_seconds: float,
     seconds: float,
     seconds_per_step: float,
-    on_check: Callable[[TrainState, Check, Any, float], None],
-    save: Callable[[TrainState, float], None],
+    on_check: Callable[[Any, Any, Any, float], None],
+    save: Callable[[Any, float], None],
     save_every: float,
     flag: StopFlag,
-) -> tuple[TrainState, Status, float]:
+) -> tuple[Any, Status, float]:
     """Trains from `state`, which has taken `seconds`; returns why it stopped.
 
     How often it saves and looks at the clock changes nothing in what is computed.
@@ -84,14 +82,14 @@ def run_loop(
         if clock() >= max_seconds:
             status = Status.time_reached
             break
-        if int(state.num_stuck) >= MOST_STUCK:
-            status = Status.no_descent
+        if (ending := trainer.ending(state)) is not None:
+            status = ending
             break
         if trainer.is_due(state):
             state = trainer.redraw(state)
         done = int(state.num_steps)
         count = min(
-            recipe.redraw_every - int(state.num_since_redraw),
+            trainer.redraw_every - int(state.num_since_redraw),
             recipe.check_every - done % recipe.check_every,
             max_steps - done,
             max(1, int(_CALL_SECONDS / max(seconds_per_step, 1e-6))),

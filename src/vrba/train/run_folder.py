@@ -21,8 +21,7 @@ from ..core import (
     write_atomically,
 )
 from ..problems import AbstractProblem
-from .state import TrainState
-from .trainer import Trainer
+from ._base import AbstractTrainer
 
 FORMAT = 2  # of a checkpoint
 
@@ -95,7 +94,9 @@ class RunFolder:
                 path.unlink()
         return kept
 
-    def save(self, trainer: Trainer, state: TrainState, header: dict[str, Any]) -> None:
+    def save(
+        self, trainer: AbstractTrainer, state: Any, header: dict[str, Any]
+    ) -> None:
         """The state of training; the checkpoint before it is kept as well."""
         latest, previous = self.checkpoint("latest"), self.checkpoint("previous")
         coming = self.checkpoint("coming")
@@ -106,12 +107,12 @@ class RunFolder:
             os.replace(latest, previous)
         os.replace(coming, latest)
 
-    def save_best(self, state: TrainState, header: dict[str, Any]) -> None:
+    def save_best(self, state: Any, header: dict[str, Any]) -> None:
         """The selected and the last iterate, without what training needs."""
         both = (state.best_params, state.params)
         save_tree(self.checkpoint("best"), both, header)
 
-    def load(self, trainer: Trainer) -> tuple[TrainState, dict[str, Any]]:
+    def load(self, trainer: AbstractTrainer) -> tuple[Any, dict[str, Any]]:
         """The latest checkpoint that is whole."""
         problems = []
         order = ("coming", "latest", "previous")

@@ -11,15 +11,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..core import Status, describe, precision
-from ..diagnose import find_warnings, listen
 from ..optim import Sequence
 from ..problems import EQUATIONS, AbstractProblem, Formulation
 from .about import program
 from .callbacks import AbstractCallback, Lines, Plan
 from .diagnostics import Budget
 from .diagnostics import diagnose as diagnose_run
-from .loop import run_loop, watch_signals
 from .recipe import Recipe, default_recipe
+from .run import AbstractRun
 from .run_folder import FORMAT, RunFolder, describe_problem
 from .snapshot import drawn, snapshot
 from .solution import (
@@ -85,59 +84,32 @@ def solve(
         return one.go(start, resume)
 
 
-class _Run:
+class _Run(AbstractRun):
     """One call of `solve`."""
 
     def __init__(self, trainer, about, folder, callback, save_every, minutes, share):
-        self.trainer: Trainer = trainer
-        self.about: dict[str, Any] = about
-        self.folder: RunFolder | None = folder
-        self.callback: AbstractCallback = callback
-        self.save_every = save_every
-        self.limit = math.inf if minutes is None else 60.0 * minutes
-        self.record: list[dict[str, Any]] = []
-        self.pace = math.nan
+        super().__init__(trainer, about, folder, callback, save_every, minutes)
         self.budget = Budget(share, math.inf)
-        self.warned: set[str] = set()
 
-    def go(self, start: Solution | None, resume: bool) -> Solution:
-        """Trains; the time counts compilation, but not the reference."""
-        trainer, folder = self.trainer, self.folder
-        self.reference = reference_of(trainer.formulation)
-        begun, seconds = time.monotonic(), 0.0
-        if resume and folder is not None:
-            state, header = folder.load(trainer)
-            seconds = header["seconds"]
-            self.record = folder.rewind(int(state.num_steps))
-            self.warned = {warning.name for warning in find_warnings(self.record)}
-            self.save(state, seconds)  # it has not ended any more
-        else:
-            state = trainer.init(None if start is None else _fitting(start, trainer))
-            check_finite(trainer, state)
-            self.save(state, 0.0)
-        if folder is not None:
-            folder.write_about(self.about)
-        self.pace = _pace(trainer, state)
-        plan = self.plan(state, seconds)
+    def prepare(self) -> None:
+        """The reference."""
+        self.reference = reference_of(self.trainer.formulation)
+
+    def begin(self, start: Solution | None) -> TrainState:
+        """From another solution's parameters, or random ones."""
+        trainer = self.trainer
+        state = trainer.init(None if start is None else _fitting(start, trainer))
+        check_finite(trainer, state)
+        return state
+
+    def measure_pace(self, state: TrainState) -> float:
+        """The first step compiles."""
+        return _pace(self.trainer, state)
+
+    def planned(self, seconds: float) -> None:
+        """What may be spent on diagnosing."""
         spent = [entry.get("diagnose_seconds", 0.0) for entry in self.record]
-        planned = seconds + plan.seconds
-        self.budget = Budget(self.budget.share, planned, max(spent, default=0.0))
-        self.callback.begin(plan)
-        with watch_signals() as flag:
-            state, status, seconds = run_loop(
-                trainer,
-                state,
-                max_steps=trainer.recipe.max_steps,
-                max_seconds=self.limit,
-                seconds=seconds + time.monotonic() - begun,
-                seconds_per_step=self.pace,
-                on_check=self.on_check,
-                save=self.save,
-                save_every=self.save_every,
-                flag=flag,
-            )
-            self.save(state, seconds)
-        return self.finish(state, status, seconds)
+        self.budget = Budget(self.budget.share, seconds, max(spent, default=0.0))
 
     def plan(self, state: TrainState, seconds: float) -> Plan:
         """What is about to be done; the pace is that of the stage at work."""
@@ -160,18 +132,11 @@ class _Run:
             None if self.folder is None else str(self.folder.path),
         )
 
-    def on_check(
-        self, state: TrainState, check: Check, info: Any, seconds: float
-    ) -> None:
-        """Logs and tells."""
-        entry = self.entry(state, check, float(info.value), seconds)
-        if self.budget.allows(seconds):
-            entry |= self.budget.measure(lambda: self.diagnose(state))
-        self.log(state, entry)
-        done = int(state.num_steps)
-        rate = seconds / max(done, 1)
-        left = min(self.limit - seconds, rate * (self.trainer.recipe.max_steps - done))
-        self.callback.check(entry, max(left, 0.0))
+    def more(self, state: TrainState, seconds: float) -> dict[str, Any]:
+        """Gradients, residuals and weights, when it is time."""
+        if not self.budget.allows(seconds):
+            return {}
+        return self.budget.measure(lambda: self.diagnose(state))
 
     def diagnose(self, state: TrainState) -> dict[str, Any]:
         """Numbers for the log, or why there are none: a run does not end for that."""
@@ -180,22 +145,11 @@ class _Run:
         except ValueError as error:
             return {"not_diagnosed": str(error)}
 
-    def log(self, state: TrainState, entry: dict[str, Any]) -> None:
-        """Keeps an entry, with what it warns of."""
-        self.record.append(entry)
-        self.warn(entry)
-        if self.folder is not None:
-            self.folder.log(entry)
-            step = int(state.num_steps)
-            if self.folder.wants_drawn(step):
-                self.folder.save_drawn(step, drawn(self.trainer, state))
-
-    def warn(self, entry: dict[str, Any]) -> None:
-        """Adds to the entry what looks wrong since, once each."""
-        new = [w for w in listen(self.record) if w.name not in self.warned]
-        self.warned |= {warning.name for warning in new}
-        if new:
-            entry["warnings"] = [f"{w.text} {w.advice}" for w in new]
+    def keep(self, state: TrainState) -> None:
+        """Where points were drawn."""
+        step = int(state.num_steps)
+        if self.folder is not None and self.folder.wants_drawn(step):
+            self.folder.save_drawn(step, drawn(self.trainer, state))
 
     def entry(
         self, state: TrainState, check: Check, loss: float, seconds: float
@@ -223,12 +177,6 @@ class _Run:
         if self.reference is not None:
             entry["error"] = relative_error(trainer, state.params, self.reference)
         return entry
-
-    def save(self, state: TrainState, seconds: float) -> None:
-        """A checkpoint, if there is a folder."""
-        if self.folder is not None:
-            header = {"seconds": seconds, "step": int(state.num_steps)}
-            self.folder.save(self.trainer, state, header)
 
     def finish(self, state: TrainState, status: Status, seconds: float) -> Solution:
         """The solution, with its accuracy as far as it is known."""

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..adapt import AbstractPolicy, presets
-from ..core import as_arrays, choose, flatten, flatten_gradient, float_dtype
+from ..core import Status, as_arrays, choose, flatten, flatten_gradient, float_dtype
 from ..fields import choose_block_size, closure, in_blocks
 from ..models import AbstractArchitecture, Embedding
 from ..optim import LeastSquares, PointTerm, Sequence, Steps, advance
@@ -20,10 +20,13 @@ from ..problems import (
     Residual,
     opened,
 )
+from ._base import AbstractTrainer
 from .balance import BalanceState
 from .pools import Rows, batch_size, make_pools
 from .recipe import Recipe, embedding_of
 from .state import Check, TrainState, replaced
+
+MOST_STUCK = 5
 
 
 class TermFn(eqx.Module):
@@ -40,7 +43,7 @@ class TermFn(eqx.Module):
         return self.residual(self.embedding, network, row)
 
 
-class Trainer(eqx.Module):
+class Trainer(AbstractTrainer):
     """A problem, a recipe, and the points: everything that a run does not change."""
 
     formulation: Formulation
@@ -186,6 +189,15 @@ class Trainer(eqx.Module):
     def is_turning(self, state: TrainState) -> bool:
         """Whether the next step is the first of another stage."""
         return bool(self.recipe.optimizer.is_due(state.optimizer))
+
+    @property
+    def redraw_every(self) -> int:
+        """Steps between two draws."""
+        return self.recipe.redraw_every
+
+    def ending(self, state: TrainState) -> Any:
+        """Why the run ends here, if it does."""
+        return Status.no_descent if int(state.num_stuck) >= MOST_STUCK else None
 
     def is_due(self, state: TrainState) -> bool:
         """Whether points must be redrawn before the next step."""

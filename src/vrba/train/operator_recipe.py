@@ -1,0 +1,58 @@
+"""Everything that decides how an operator is trained."""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+
+from ..adapt import AbstractPolicy, Exponential, Hybrid
+from ..core import check_count
+from ..optim import AbstractOptimizer, Adam
+from .batches import AbstractBatches, Drawn
+from .misfits import AbstractMisfit, MeanSquare
+
+
+class OperatorRecipe(eqx.Module):
+    """Settings of a run.
+
+    `model` is called with a function `[..., channels]` and places `[..., dim]` and
+    returns `[..., channels]` there: any pytree of your own, or an architecture that is
+    built. The distribution that functions are drawn from is refreshed every
+    `redraw_every` steps, an epoch unless given. `splits` names the axis of time if a
+    sample is to be one time of a function. Every `check_every` steps the error on the
+    validation set is measured; the iterate where it was lowest is the one selected, and
+    training ends early after `patience` checks without a better one. `centres` says
+    whether means are taken out of the data; errors are relative to what is left.
+    """
+
+    model: Callable[..., Any]
+    optimizer: AbstractOptimizer = Adam()
+    policy: AbstractPolicy = Hybrid(Exponential())
+    batches: AbstractBatches = Drawn()
+    misfit: AbstractMisfit = MeanSquare()
+    batch_size: int = 32
+    max_steps: int = 20_000
+    redraw_every: int | None = None
+    check_every: int = 500
+    patience: int | None = None
+    splits: str | None = None
+    centres: bool = True
+    weight_dtype: str | None = None
+    dtype: str = "float32"
+
+    def __check_init__(self):
+        """Settings in range."""
+        counts = {"batch_size": self.batch_size, "max_steps": self.max_steps}
+        for name in ("redraw_every", "patience"):
+            if getattr(self, name) is not None:
+                counts[name] = getattr(self, name)
+        check_count(**counts, check_every=self.check_every)
+        if self.dtype not in ("float32", "float64"):
+            raise ValueError(
+                f"`dtype` must be 'float32' or 'float64', got {self.dtype!r}."
+            )
+        if self.optimizer.needs_residuals:
+            raise ValueError(
+                f"`optimizer` is {type(self.optimizer).__name__}, which needs all "
+                "residuals: take one that needs a loss only, such as `Adam`."
+            )

@@ -1,0 +1,141 @@
+"""One run, whatever is trained: begin or go on, log, warn, save, end."""
+
+import abc
+import math
+import time
+from typing import Any
+
+from ..core import Status
+from ..diagnose import find_warnings, listen
+from ._base import AbstractTrainer
+from .callbacks import AbstractCallback, Plan
+from .loop import run_loop, watch_signals
+from .run_folder import RunFolder
+
+
+class AbstractRun(abc.ABC):
+    """What is the same for every trainer; what is not is left open."""
+
+    def __init__(
+        self,
+        trainer: AbstractTrainer,
+        about: dict[str, Any],
+        folder: RunFolder | None,
+        callback: AbstractCallback,
+        save_every: float,
+        minutes: float | int | None,
+    ):
+        self.trainer: Any = trainer
+        self.about = about
+        self.folder = folder
+        self.callback = callback
+        self.save_every = save_every
+        self.limit = math.inf if minutes is None else 60.0 * minutes
+        self.record: list[dict[str, Any]] = []
+        self.pace = math.nan
+        self.warned: set[str] = set()
+
+    def go(self, start: Any, resume: bool) -> Any:
+        """Trains; the time counts compilation, but not what `prepare` does."""
+        trainer, folder = self.trainer, self.folder
+        self.prepare()
+        begun, seconds = time.monotonic(), 0.0
+        if resume and folder is not None:
+            state, header = folder.load(trainer)
+            seconds = header["seconds"]
+            self.record = folder.rewind(int(state.num_steps))
+            self.warned = {warning.name for warning in find_warnings(self.record)}
+            self.save(state, seconds)  # it has not ended any more
+        else:
+            state = self.begin(start)
+            self.save(state, 0.0)
+        if folder is not None:
+            folder.write_about(self.about)
+        self.pace = self.measure_pace(state)
+        plan = self.plan(state, seconds)
+        self.planned(seconds + plan.seconds)
+        self.callback.begin(plan)
+        with watch_signals() as flag:
+            state, status, seconds = run_loop(
+                trainer,
+                state,
+                max_steps=trainer.recipe.max_steps,
+                max_seconds=self.limit,
+                seconds=seconds + time.monotonic() - begun,
+                seconds_per_step=self.pace,
+                on_check=self.on_check,
+                save=self.save,
+                save_every=self.save_every,
+                flag=flag,
+            )
+            self.save(state, seconds)
+        return self.finish(state, status, seconds)
+
+    def on_check(self, state: Any, check: Any, info: Any, seconds: float) -> None:
+        """Logs and tells."""
+        entry = self.entry(state, check, float(info.value), seconds)
+        entry |= self.more(state, seconds)
+        self.log(state, entry)
+        done = int(state.num_steps)
+        rate = seconds / max(done, 1)
+        left = min(self.limit - seconds, rate * (self.trainer.recipe.max_steps - done))
+        self.callback.check(entry, max(left, 0.0))
+
+    def log(self, state: Any, entry: dict[str, Any]) -> None:
+        """Keeps an entry, with what it warns of."""
+        self.record.append(entry)
+        self.warn(entry)
+        if self.folder is not None:
+            self.folder.log(entry)
+            self.keep(state)
+
+    def warn(self, entry: dict[str, Any]) -> None:
+        """Adds to the entry what looks wrong since, once each."""
+        new = [w for w in listen(self.record) if w.name not in self.warned]
+        self.warned |= {warning.name for warning in new}
+        if new:
+            entry["warnings"] = [f"{w.text} {w.advice}" for w in new]
+
+    def save(self, state: Any, seconds: float) -> None:
+        """A checkpoint, if there is a folder."""
+        if self.folder is not None:
+            header = {"seconds": seconds, "step": int(state.num_steps)}
+            self.folder.save(self.trainer, state, header)
+
+    @abc.abstractmethod
+    def prepare(self) -> None:
+        """What is needed, and is no part of training."""
+
+    @abc.abstractmethod
+    def begin(self, start: Any) -> Any:
+        """The state before the first step."""
+
+    @abc.abstractmethod
+    def measure_pace(self, state: Any) -> float:
+        """Seconds a step, from steps that are thrown away."""
+
+    @abc.abstractmethod
+    def plan(self, state: Any, seconds: float) -> Plan:
+        """What is about to be done."""
+
+    @abc.abstractmethod
+    def planned(self, seconds: float) -> None:
+        """How long the run is meant to take, with what it has taken."""
+
+    @abc.abstractmethod
+    def entry(
+        self, state: Any, check: Any, loss: float, seconds: float
+    ) -> dict[str, Any]:
+        """A line of the log."""
+
+    @abc.abstractmethod
+    def more(self, state: Any, seconds: float) -> dict[str, Any]:
+        """What is measured at some checks only."""
+
+    @abc.abstractmethod
+    def keep(self, state: Any) -> None:
+        """Files beside the log."""
+
+    @abc.abstractmethod
+    def finish(self, state: Any, status: Status, seconds: float) -> Any:
+        """What comes of the run."""

@@ -1,0 +1,351 @@
+"""Operators: rows, misfits, batches, and runs that can be stopped."""
+
+import dataclasses
+import signal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+import vrba
+from vrba import adapt, data
+from vrba.train import (
+    AbstractCallback,
+    Drawn,
+    Epochs,
+    MeanSquare,
+    OperatorRecipe,
+    OperatorTrainer,
+    Relative,
+    Rows,
+    Scaling,
+    Silent,
+    Sobolev,
+    train_operator,
+)
+
+pytestmark = pytest.mark.xdist_group("operators")
+
+
+class Net(eqx.Module):
+    """A small network of one's own: `sum_k branch_k(f) trunk_k(x)`."""
+
+    branch: jax.Array
+    trunk: jax.Array
+    shift: jax.Array
+
+    def __call__(self, function, places):
+        modes = jnp.tanh(places @ self.trunk + self.shift[None])
+        return modes @ (self.branch @ function)
+
+
+def net(seed=0, num_in=12, dim=1, width=8):
+    keys = jax.random.split(jax.random.key(seed), 3)
+    normal = lambda key, *shape: jax.random.normal(key, shape, jnp.float64)
+    return Net(
+        normal(keys[0], width, num_in) / num_in**0.5,
+        normal(keys[1], dim, width),
+        normal(keys[2], width),
+    )
+
+
+def integrals(num_funcs=30, num_points=12):
+    """Random sums of sines and their integrals from zero."""
+    random = np.random.default_rng(0)
+    x = np.linspace(0, 1, num_points)
+    waves = np.arange(1, 4) * np.pi
+    sizes = random.normal(size=(num_funcs, 3)) * 10.0 ** random.uniform(
+        -1, 1, (num_funcs, 1)
+    )
+    inputs = sizes @ np.sin(waves[:, None] * x)
+    outputs = sizes @ ((1 - np.cos(waves[:, None] * x)) / waves[:, None])
+    counts = (num_funcs - 10, 5, 5)
+    return data.Pairs(
+        inputs[..., None], outputs[..., None], ("x",), (x,), None, *counts
+    )
+
+
+def recipe(**settings):
+    usual = {
+        "optimizer": vrba.optim.Adam(1e-2),
+        "batch_size": 5,
+        "max_steps": 20,
+        "check_every": 5,
+        "dtype": "float64",
+    }
+    return OperatorRecipe(net(), **(usual | settings))
+
+
+UNIFORM = {"policy": adapt.presets.uniform(), "batches": Epochs()}
+ARMS = {
+    "uniform": UNIFORM,
+    "quadratic": {"policy": adapt.Hybrid(adapt.Quadratic())},
+    "weighed in epochs": {
+        "policy": adapt.Hybrid(adapt.Exponential()),
+        "batches": Epochs(),
+    },
+    "by function": {"policy": adapt.presets.rad(), "batches": Drawn()},
+}
+
+
+def same(first, second):
+    """Bit for bit."""
+    pairs = zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=True)
+    return all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
+
+
+class Stop(AbstractCallback):
+    """Ctrl-C at the first check."""
+
+    def begin(self, plan):
+        pass
+
+    def check(self, entry, seconds_left):
+        if entry["step"] == 5:
+            signal.raise_signal(signal.SIGINT)
+
+    def end(self, sentence):
+        pass
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_a_resumed_run_is_the_unbroken_run(name, tmp_path):
+    pairs, settings = integrals(), recipe(**ARMS[name])
+    given, quiet = (pairs, settings, 3), {"callback": Silent()}
+    whole = train_operator(*given, run=tmp_path / "whole", **quiet)
+    broken = train_operator(*given, run=tmp_path / "broken", callback=Stop())
+    assert broken.result["step"] == 5
+    again = train_operator(*given, run=tmp_path / "broken", resume=True, **quiet)
+    assert same(whole.last_params, again.last_params)
+    assert same(whole.params, again.params)
+    load = lambda name: np.load(tmp_path / name / "checkpoint" / "latest.npz")
+    first, second = load("whole"), load("broken")
+    leaves = [key for key in first if key != "header"]
+    assert len(leaves) > 10
+    for key in leaves:  # the policy's weights and the sampler's state among them
+        np.testing.assert_array_equal(first[key], second[key])
+    assert [e["error"] for e in whole.record] == [e["error"] for e in again.record]
+    assert again.result["errors"] == whole.result["errors"]
+
+
+def test_another_recipe_seed_or_data_cannot_go_on(tmp_path):
+    pairs, settings = integrals(), recipe(**UNIFORM)
+    quiet = {"run": tmp_path / "run", "callback": Silent()}
+    train_operator(pairs, settings, 3, **quiet)
+    with pytest.raises(ValueError, match="already holds a run"):
+        train_operator(pairs, settings, 3, **quiet)
+    with pytest.raises(ValueError, match="another `seed`"):
+        train_operator(pairs, settings, 4, resume=True, **quiet)
+    other = dataclasses.replace(settings, batch_size=4)
+    with pytest.raises(ValueError, match="another `operator`"):
+        train_operator(pairs, other, 3, resume=True, **quiet)
+    with pytest.raises(ValueError, match="another `data`"):
+        train_operator(integrals(40), settings, 3, resume=True, **quiet)
+
+
+def test_uniform_epochs_are_plain_adam():
+    """Against a loop written out with optax, batch after batch."""
+    pairs = integrals()
+    settings = recipe(**(UNIFORM | {"batches": Epochs(shuffles=False)}))
+    trainer = OperatorTrainer(pairs, settings, 0)
+    state = trainer.init()
+    for _ in range(3):  # epochs of four steps, and one step
+        state, _ = trainer.advance(trainer.redraw(state), 4)
+    inputs, outputs = pairs.load("train")
+    x = 2 * pairs.places - 1
+    scaled = [(a - a.mean()) / a.std() for a in (inputs, outputs)]
+    rate = optax.exponential_decay(1e-2, 5000, 0.9)
+    adam, params = optax.adam(rate), net()
+    moments = adam.init(params)
+
+    def loss(network, rows):
+        found = jnp.stack([network(f, x) for f in scaled[0][rows]])
+        return jnp.mean((found - scaled[1][rows]) ** 2)
+
+    with jax.numpy_dtype_promotion("standard"):
+        for k in range(12):
+            rows = slice(5 * (k % 4), 5 * (k % 4) + 5)
+            gradient = jax.grad(loss)(params, rows)
+            update, moments = adam.update(gradient, moments)
+            params = optax.apply_updates(params, update)
+    for got, expected in zip(
+        jax.tree.leaves(state.params), jax.tree.leaves(params), strict=True
+    ):
+        np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_the_weighed_loss_is_that_of_the_policy():
+    """A step of the quadratic tilt against the policy called by hand."""
+    pairs = integrals()
+    policy = adapt.Hybrid(adapt.Quadratic())
+    settings = recipe(policy=policy, batches=Epochs(shuffles=False))
+    trainer = OperatorTrainer(pairs, settings, 0)
+    begun = trainer.redraw(trainer.init())
+    state, steps = trainer.advance(begun, 1)
+    ids = jnp.arange(5, dtype=jnp.int32)
+    functions, places, targets = trainer.train.take(ids)
+    residual = jax.vmap(net(), (0, None))(functions, places) - targets
+    after = policy.update(policy.init((20, 12), dtype="float64"), residual, ids)
+    np.testing.assert_allclose(
+        steps.info.value, policy.loss(after, residual, ids), rtol=1e-12
+    )
+    np.testing.assert_allclose(state.policy.weight, after.weight, rtol=1e-12)
+    assert not np.allclose(after.weight[:5], after.weight[5:10])
+
+
+def test_no_function_twice_in_a_batch_and_hard_ones_more_often():
+    pairs = integrals()
+    settings = recipe(policy=adapt.Hybrid(adapt.Quadratic()), redraw_every=1)
+    trainer = OperatorTrainer(pairs, settings, 0)
+    mass = jnp.ones(20).at[3].set(60.0)
+    count = np.zeros(20)
+    ids_of = jax.jit(
+        lambda key: settings.batches.ids(
+            settings.policy, mass, jnp.arange(20), jnp.asarray(0), 5, key=key
+        )
+    )
+    for k in range(200):
+        ids = np.asarray(ids_of(jax.random.key(k)))
+        assert len(set(ids)) == 5
+        count[ids] += 1
+    assert count[3] > 190 and np.all(count[np.arange(20) != 3] < 90)
+    assert trainer.redraw_every == 1
+
+
+def test_an_epoch_has_every_function_once():
+    order = Epochs().order(20, key=jax.random.key(0))
+    policy, mass, key = adapt.presets.uniform(), jnp.ones(20), jax.random.key(1)
+    ids = [
+        Epochs().ids(policy, mass, order, jnp.asarray(k, jnp.int32), 5, key=key)
+        for k in range(4)
+    ]
+    assert sorted(np.concatenate(ids)) == list(range(20))
+    assert not np.array_equal(order, np.arange(20))
+
+
+def test_errors_are_those_of_numpy():
+    pairs = integrals()
+    operator = train_operator(pairs, recipe(), callback=Silent())
+    inputs, outputs = pairs.load("test")
+    miss = np.asarray(operator(inputs)) - outputs
+    mean = pairs.load("train")[1].mean()
+    expected = np.linalg.norm(miss[..., 0], axis=1) / np.linalg.norm(
+        outputs[..., 0] - mean, axis=1
+    )
+    np.testing.assert_allclose(operator.errors(pairs), expected, rtol=1e-8)
+    found = operator.result["errors"]
+    assert found["p50"] == pytest.approx(np.median(expected))
+    assert found["max"] == pytest.approx(np.max(expected))
+
+
+def test_times_can_be_split():
+    random = np.random.default_rng(1)
+    axes = (np.linspace(0, 1, 3), np.linspace(0, 2, 4))
+    outputs = random.normal(size=(6, 3, 4, 2))
+    pairs = data.Pairs(
+        random.normal(size=(6, 3, 1)), outputs, ("x", "t"), axes, None, 4, 1, 1
+    )
+    scaling = Scaling.of(pairs, "float64")
+    rows = Rows.of(pairs, "train", scaling, "float64", "t")
+    assert rows.num_rows == 16
+    functions, places, targets = rows.take(jnp.asarray([6, 9]))
+    np.testing.assert_allclose(scaling.back(targets[0]), outputs[1, :, 2], rtol=1e-12)
+    np.testing.assert_allclose(scaling.back(targets[1]), outputs[2, :, 1], rtol=1e-12)
+    np.testing.assert_allclose(places[0, :, 1], 2 * axes[1][2] / 2 - 1)
+    np.testing.assert_allclose(places[0, :, 0], [-1, 0, 1])
+    whole = Rows.of(pairs, "train", scaling, "float64", None)
+    np.testing.assert_allclose(functions[1], whole.inputs[2])
+
+
+def test_misfits_agree_with_numpy():
+    random = np.random.default_rng(2)
+    predicted, target = jnp.asarray(random.normal(size=(2, 3, 6, 1)))
+    weight = random.uniform(0.5, 2, (3, 6))
+    gaps = (0.2,)
+    loss = lambda misfit: float(
+        misfit.loss(jnp.asarray(weight), misfit.residual(predicted, target, gaps))
+    )
+    miss = weight * (predicted - target)[..., 0]
+    assert loss(MeanSquare()) == pytest.approx(np.mean(miss**2))
+    size = np.linalg.norm(target[..., 0], axis=1)
+    relative = np.linalg.norm(miss, axis=1) / size
+    assert loss(Relative()) == pytest.approx(np.mean(relative))
+    slope = lambda field: np.gradient(field[..., 0], 0.2, axis=1)
+    missed = weight * (slope(predicted) - slope(target))
+    top = np.sum(miss**2 + missed**2, axis=1)
+    bottom = np.sum(target[..., 0] ** 2 + slope(target) ** 2, axis=1)
+    assert loss(Sobolev()) == pytest.approx(np.mean(np.sqrt(top / bottom)))
+    with pytest.raises(ValueError, match="even grid"):
+        Sobolev().residual(predicted, target, None)
+
+
+def test_uneven_points_weigh_by_their_share():
+    """The mean square over uneven points is an integral, to the accuracy of it."""
+    axis = np.array([0.0, 0.02, 0.05, 0.3, 1.0])
+    random = np.random.default_rng(3)
+    pairs = data.Pairs(
+        random.normal(size=(8, 12, 1)),
+        random.normal(size=(8, 5, 1)),
+        ("x",),
+        (axis,),
+        None,
+        6,
+        1,
+        1,
+    )
+    settings = recipe(policy=adapt.Hybrid(adapt.Linear()), batch_size=6)
+    trainer = OperatorTrainer(pairs, settings, 0)
+    state = trainer.redraw(trainer.init())
+    _, steps = trainer.advance(state, 1)
+    rows = trainer.train
+    found = jax.vmap(net(), (0, None))(rows.inputs, rows.places)
+    squares = np.asarray(found - rows.targets)[..., 0] ** 2
+    expected = np.mean(np.trapezoid(squares, axis, axis=1))
+    assert float(steps.info.value) == pytest.approx(expected, rel=1e-9)
+
+
+def test_training_ends_early_without_improvement():
+    """At a rate that only makes things worse."""
+    worse = {"optimizer": vrba.optim.Adam(10.0), "max_steps": 500}
+    settings = recipe(**worse, patience=3)
+    operator = train_operator(integrals(), settings, callback=Silent())
+    assert operator.result["step"] < 500
+    assert operator.result["status"] == str(vrba.Status[vrba.Status.no_improvement])
+
+
+def test_training_compiles_once():
+    pairs = integrals()
+    count = [0]
+
+    class Counted(eqx.Module):
+        inner: Net
+
+        def __call__(self, function, places):
+            count[0] += 1
+            return self.inner(function, places)
+
+    settings = dataclasses.replace(recipe(), model=Counted(net()))
+    trainer = OperatorTrainer(pairs, settings, 0)
+    state = trainer.redraw(trainer.init())
+    state, _ = trainer.advance(state, 1)
+    traced = count[0]
+    for num_steps in (2, 3, 4):
+        state, _ = trainer.advance(trainer.redraw(state), num_steps)
+    assert count[0] == traced
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"batch_size": 21}, "`batch_size` is 21, more than the 20 samples"),
+        ({"splits": "t"}, "`splits` is 't', but the coordinates"),
+        ({"dtype": "float16"}, "`dtype` must be"),
+        ({"optimizer": vrba.optim.LevenbergMarquardt()}, "needs all residuals"),
+    ],
+)
+def test_mistakes_are_told(settings, message):
+    with pytest.raises(ValueError, match=message):
+        OperatorTrainer(integrals(), recipe(**settings), 0)
