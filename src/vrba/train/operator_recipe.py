@@ -37,7 +37,6 @@ class OperatorRecipe(eqx.Module):
     patience: int | None = None
     splits: str | None = None
     centres: bool = True
-    weight_dtype: str | None = None
     dtype: str = "float32"
 
     def __check_init__(self):

@@ -123,7 +123,7 @@ class OperatorTrainer(AbstractTrainer):
         policy = recipe.policy.init(
             rows.targets.shape[:-1] if _is_joint(recipe.policy) else rows.num_rows,
             base=self.base,
-            dtype=recipe.weight_dtype or recipe.dtype,
+            dtype=recipe.dtype,
         )
         zero = jnp.zeros((), jnp.int32)
         return OperatorState(
