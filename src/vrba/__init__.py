@@ -82,6 +82,7 @@ from .domains import Polygon as Polygon
 from .domains import Product as Product
 from .domains import Union as Union
 from .models import MLP as MLP
+from .models import DeepONet as DeepONet
 from .problems import AbstractCondition as AbstractCondition
 from .problems import AbstractProblem as AbstractProblem
 from .problems import Ansatz as Ansatz

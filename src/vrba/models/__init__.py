@@ -1,11 +1,16 @@
 """Networks: settings here, parameters made by `build`."""
 
 from ._base import AbstractArchitecture as AbstractArchitecture
+from ._base import AbstractOperatorArchitecture as AbstractOperatorArchitecture
 from .activations import GELU as GELU
 from .activations import AbstractActivation as AbstractActivation
 from .activations import SiLU as SiLU
 from .activations import Sine as Sine
 from .activations import Tanh as Tanh
+from .complex_array import ComplexArray as ComplexArray
+from .count_params import count_params as count_params
+from .deeponet import BranchTrunk as BranchTrunk
+from .deeponet import DeepONet as DeepONet
 from .embedding import Embedding as Embedding
 from .mlp import MLP as MLP
 from .mlp import Network as Network
