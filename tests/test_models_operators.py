@@ -1,26 +1,36 @@
 """Operators: conformance of all of them, then what each is known for."""
 
+import dataclasses
 from functools import cache
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 from rooms import concrete
 
 from vrba.models import (
+    FNO,
     MLP,
+    AbstractActivation,
     AbstractOperatorArchitecture,
     ComplexArray,
     DeepONet,
+    DenseKernel,
+    DenseWeights,
+    Tanh,
+    TuckerKernel,
     count_params,
 )
 from vrba.models._draw import draw_all
+from vrba.models._spectrum import analyse, num_kept, synthesise
 
 KEY = jax.random.key(7)
 GRID = (8, 8)
 SMALL = {
     "DeepONet": {"branch": MLP(6, 1), "trunk": MLP(6, 1), "latent": 5},
+    "FNO": {"modes": 4, "width": 4, "depth": 2, "kernel": TuckerKernel()},
 }
 OPERATORS = {
     cls.__name__: cls for cls in concrete("vrba.models", AbstractOperatorArchitecture)
@@ -173,8 +183,14 @@ def test_shapes_without_sense_are_refused(name, shapes, words):
     ("architecture", "shapes", "count", "reals"),
     [
         (DeepONet(), ((200, 1), (500, 1), 1), 101_100, 101_100),
+        (
+            FNO(kernel=TuckerKernel(rank=1.0)),
+            ((64, 64, 1), (64, 64, 51, 1), 3),
+            1_622_849,
+            3_240_197,
+        ),
     ],
-    ids=["DeepONet"],
+    ids=["DeepONet", "FNO"],
 )
 def test_networks_of_the_paper_have_its_number_of_parameters(
     architecture, shapes, count, reals
@@ -233,3 +249,174 @@ def test_deeponet_refuses_other_sensors():
         small("DeepONet")(numbers(9, 8, 2), numbers(4, 3))
     with pytest.raises(ValueError, match="`latent` must be at least 1, got 0"):
         DeepONet(latent=0)
+
+
+# Fourier layers.
+
+
+class Identity(AbstractActivation):
+    """Makes any network linear."""
+
+    def slopes(self, value, order):
+        return [value, jnp.ones_like(value), *[jnp.zeros_like(value)] * order][
+            : order + 1
+        ]
+
+
+def by_fft(field, modes, weights):
+    """The same convolution from all frequencies, as NumPy knows them."""
+    axes = tuple(range(len(modes)))
+    spectrum = np.fft.rfftn(field, axes=axes, norm="forward")
+    kept = [np.arange(-(m // 2), (m + 1) // 2) for m in modes[:-1]]
+    kept = np.ix_(*kept, np.arange(modes[-1] // 2 + 1))
+    changed = np.zeros_like(spectrum)
+    changed[kept] = np.einsum("...i,...io->...o", spectrum[kept], weights)
+    return np.fft.irfftn(changed, field.shape[:-1], axes=axes, norm="forward")
+
+
+@pytest.mark.parametrize(
+    ("grid", "modes"), [((10, 9), (4, 5)), ((6, 5, 8), (6, 3, 8)), ((7,), (4,))]
+)
+def test_convolution_is_that_of_numpy(grid, modes):
+    shape = (*num_kept(modes), 3, 3)
+    weights = numbers(*shape, seed=1) + 1j * numbers(*shape, seed=2)
+    field = numbers(*grid, 3)
+
+    @jax.jit
+    def run(field, real, imag):
+        kernel = DenseWeights(ComplexArray(real, imag))
+        return synthesise(kernel(analyse(field, modes)), grid, modes)
+
+    found = run(field, weights.real, weights.imag)
+    np.testing.assert_allclose(found, by_fft(field, modes, weights), atol=1e-13)
+
+
+def test_tucker_is_dense_when_expanded():
+    kept, there = (4, 3, 2), lambda a: np.asarray(a.real) + 1j * np.asarray(a.imag)
+    make = lambda draw: TuckerKernel(rank=0.6).build(kept, 5, draw)
+    tucker = draw_all(make, key=KEY, dtype=jnp.float64)
+    assert tucker.core.real.shape == (2, 2, 1, 3, 3)
+    parts = [*tucker.axes, tucker.inward, tucker.outward]
+    expanded = np.einsum(
+        "abcde,xa,yb,zc,id,eo->xyzio", there(tucker.core), *map(there, parts)
+    )
+    dense = DenseWeights(
+        ComplexArray(*map(jnp.asarray, (expanded.real, expanded.imag)))
+    )
+    spectrum = numbers(*kept, 2, 5)
+    np.testing.assert_allclose(
+        call(tucker, spectrum), call(dense, spectrum), rtol=1e-11, atol=1e-13
+    )
+
+
+@pytest.mark.parametrize("kernel", [DenseKernel(), TuckerKernel(rank=0.5)])
+def test_kernels_keep_the_size_of_a_spectrum(kernel):
+    make = lambda draw: kernel.build((8, 8, 8), 16, draw)
+    weights = draw_all(make, key=KEY, dtype=jnp.float64)
+    after = call(weights, numbers(8, 8, 8, 2, 16))
+    np.testing.assert_allclose(jnp.mean(after**2), 1, rtol=0.35)
+
+
+def fourier(**settings):
+    """From values on 12 by 12 points to values at 8 times."""
+    made = FNO(modes=4, width=5, depth=2, **{"activation": Tanh()} | settings)
+    return made.build((12, 12, 1), (12, 12, 8, 1), 3, key=KEY, dtype=jnp.float64)
+
+
+def wavy(num_points):
+    """A function of low frequencies on a grid."""
+    x = 2 * np.pi * np.arange(num_points) / num_points
+    x, y = np.meshgrid(x, x, indexing="ij")
+    return (np.sin(x) * np.cos(y) + 0.3 * np.cos(y - x))[..., None]
+
+
+@pytest.mark.parametrize(("activation", "error"), [(Identity(), 1e-12), (Tanh(), 1e-4)])
+def test_a_finer_grid_gives_the_same_values(activation, error):
+    """Up to what an activation puts into frequencies beyond the coarse grid."""
+    model = fourier(activation=activation, has_coordinates=False, has_grid=False)
+    values = []
+    for num_points in (12, 24):
+        places = places_on(num_points, num_points, 8)
+        values.append(call(model, wavy(num_points), places))
+    np.testing.assert_allclose(values[0], values[1][::2, ::2], atol=error)
+    assert np.std(values[0]) > 100 * error
+
+
+@pytest.mark.parametrize("is_blind", [True, False])
+def test_shifts_commute_if_no_coordinate_is_seen(is_blind):
+    model = fourier(has_coordinates=not is_blind, has_grid=not is_blind)
+    places, function = places_on(12, 12, 8), numbers(12, 12, 1)
+    moved = call(model, np.roll(function, (3, 5), axis=(0, 1)), places)
+    expected = np.roll(call(model, function, places), (3, 5), axis=(0, 1))
+    is_same = np.allclose(moved, expected, atol=1e-12)
+    assert is_same == is_blind
+
+
+def test_a_function_is_repeated_along_the_axes_it_lacks():
+    model, function = fourier(), numbers(12, 12, 1)
+    places = places_on(12, 12, 8)
+    whole = np.broadcast_to(function[:, :, None], (12, 12, 8, 1))
+    values = call(model, function, places)
+    np.testing.assert_allclose(values, call(model, whole, places), atol=1e-13)
+    assert np.min(np.std(values, axis=2)) > 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "shapes", "words"),
+    [
+        ({"modes": 9}, ((8, 8, 1), (8, 8, 1)), r"`modes` .* \(8, 8\), .* \(9, 9\)"),
+        ({"modes": (4, 4)}, ((8, 1), (8, 8, 8, 1)), r"`modes` .* got \(4, 4\)"),
+        ({}, ((12, 16, 1), (12, 12, 1)), r"`in_shape` has the grid \(12, 16\)"),
+        ({}, ((12, 12, 12, 1), (12, 12, 1)), r"`in_shape` has the grid"),
+    ],
+)
+def test_fno_refuses_what_does_not_fit(settings, shapes, words):
+    with pytest.raises(ValueError, match=words):
+        FNO(**settings).build(*shapes, 2, key=KEY, dtype=jnp.float64)
+
+
+@pytest.mark.usefixtures("as_a_user")
+def test_fno_refuses_calls_that_do_not_fit():
+    model, places = fourier(), places_on(12, 12, 8)
+    with pytest.raises(ValueError, match=r"`function` must .* \(any, any, 1\)"):
+        model(numbers(12, 12, 2), places)
+    with pytest.raises(ValueError, match=r"`places` must .* \(any, any, any, 3\)"):
+        model(numbers(12, 12, 1), places[0])
+    with pytest.raises(ValueError, match=r"`function` has the grid \(6, 6\)"):
+        model(numbers(6, 6, 1), places)
+    with pytest.raises(ValueError, match="`modes` .* use a finer grid"):
+        model(numbers(3, 3, 1), places_on(3, 3, 8))
+
+
+def test_fno_refuses_bad_settings():
+    with pytest.raises(ValueError, match="`modes` must be at least 1, got 0"):
+        FNO(modes=(4, 0))
+    with pytest.raises(ValueError, match="`rank` must be a share .* got 1.5"):
+        TuckerKernel(rank=1.5)
+
+
+def test_adam_trains_complex_weights():
+    """The kernels alone, in float32."""
+    model = small("FNO", "float32")
+    data = jax.device_put([x.astype(np.float32) for x in DATA])
+    vector, rebuild = ravel([block.kernel for block in model.blocks])
+
+    @jax.jit
+    def run(kernels):
+        def loss(kernels):
+            pairs = zip(model.blocks, kernels, strict=True)
+            blocks = [dataclasses.replace(block, kernel=k) for block, k in pairs]
+            changed = dataclasses.replace(model, blocks=blocks)
+            values = jax.vmap(changed, in_axes=(0, None))(*data[:2])
+            return jnp.mean((values - data[2]) ** 2)
+
+        return jax.value_and_grad(loss)(kernels)
+
+    optimizer = optax.adam(3e-2)
+    state, losses = optimizer.init(vector), []
+    for _ in range(20):
+        loss, gradient = run(rebuild(vector))
+        with jax.numpy_dtype_promotion("standard"):
+            step, state = optimizer.update(ravel(gradient)[0], state)
+        vector, losses = vector + np.asarray(step), [*losses, float(loss)]
+    assert vector.dtype == np.float32 and losses[-1] < losses[10] < losses[0]

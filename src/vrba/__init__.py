@@ -81,6 +81,7 @@ from .domains import PointCloud as PointCloud
 from .domains import Polygon as Polygon
 from .domains import Product as Product
 from .domains import Union as Union
+from .models import FNO as FNO
 from .models import MLP as MLP
 from .models import DeepONet as DeepONet
 from .problems import AbstractCondition as AbstractCondition

@@ -12,5 +12,13 @@ from .count_params import count_params as count_params
 from .deeponet import BranchTrunk as BranchTrunk
 from .deeponet import DeepONet as DeepONet
 from .embedding import Embedding as Embedding
+from .fno import FNO as FNO
+from .fno import FourierOperator as FourierOperator
+from .kernels import AbstractBuiltKernel as AbstractBuiltKernel
+from .kernels import AbstractKernel as AbstractKernel
+from .kernels import DenseKernel as DenseKernel
+from .kernels import DenseWeights as DenseWeights
+from .kernels import TuckerKernel as TuckerKernel
+from .kernels import TuckerWeights as TuckerWeights
 from .mlp import MLP as MLP
 from .mlp import Network as Network
