@@ -20,9 +20,12 @@ from vrba.models import (
     DenseKernel,
     DenseWeights,
     Tanh,
+    TimeConditionedUNet,
     TuckerKernel,
     count_params,
 )
+from vrba.models._attention import build_attention, build_linear_attention
+from vrba.models._convolution import GroupNorm, double, halve
 from vrba.models._draw import draw_all
 from vrba.models._spectrum import analyse, num_kept, synthesise
 
@@ -31,6 +34,12 @@ GRID = (8, 8)
 SMALL = {
     "DeepONet": {"branch": MLP(6, 1), "trunk": MLP(6, 1), "latent": 5},
     "FNO": {"modes": 4, "width": 4, "depth": 2, "kernel": TuckerKernel()},
+    "TimeConditionedUNet": {
+        "width": 4,
+        "multipliers": (2,),
+        "num_groups": 2,
+        "head_width": 2,
+    },
 }
 OPERATORS = {
     cls.__name__: cls for cls in concrete("vrba.models", AbstractOperatorArchitecture)
@@ -189,8 +198,9 @@ def test_shapes_without_sense_are_refused(name, shapes, words):
             1_622_849,
             3_240_197,
         ),
+        (TimeConditionedUNet(), ((64, 64, 1), (64, 64, 1), 3), 2_432_001, 2_432_001),
     ],
-    ids=["DeepONet", "FNO"],
+    ids=["DeepONet", "FNO", "TimeConditionedUNet"],
 )
 def test_networks_of_the_paper_have_its_number_of_parameters(
     architecture, shapes, count, reals
@@ -420,3 +430,103 @@ def test_adam_trains_complex_weights():
             step, state = optimizer.update(ravel(gradient)[0], state)
         vector, losses = vector + np.asarray(step), [*losses, float(loss)]
     assert vector.dtype == np.float32 and losses[-1] < losses[10] < losses[0]
+
+
+# The U-Net.
+
+
+def test_the_time_is_seen_wherever_it_stands():
+    """Moved behind the other coordinates it gives the same, later it gives another."""
+    places = np.stack([places_on(*GRID, time=time) for time in (0.3, 0.3, 0.4)])
+    functions = np.broadcast_to(DATA[0][0], DATA[0].shape)
+    values = np.asarray(call_each(small("TimeConditionedUNet"), functions, places))
+    np.testing.assert_allclose(values[0], values[1], rtol=1e-12)
+    assert np.all(np.isfinite(values)) and np.max(np.abs(values[2] - values[0])) > 1e-3
+    made = TimeConditionedUNet(**SMALL["TimeConditionedUNet"], time_axis=2)
+    model = made.build((*GRID, 2), (*GRID, 2), 3, key=KEY, dtype=jnp.float64)
+    last = call_each(model, functions, places[..., [1, 2, 0]])
+    np.testing.assert_allclose(last, values, rtol=1e-12, atol=1e-13)
+
+
+def test_grids_are_halved_and_doubled_on_the_way():
+    """The network of the paper, on any grid that allows it."""
+
+    def run(function, places, key):
+        made = TimeConditionedUNet()
+        model = made.build((64, 64, 1), (64, 64, 2), 3, key=key, dtype=jnp.float64)
+        return model(function, places)
+
+    found = jax.eval_shape(run, numbers(16, 24, 1), places_on(16, 24, time=1.0), KEY)
+    assert found.shape == (16, 24, 2)
+
+
+@pytest.mark.usefixtures("as_a_user")
+def test_unet_refuses_what_does_not_fit():
+    def build(in_shape, out_shape, dim=3, **settings):
+        made = TimeConditionedUNet(**settings)
+        return made.build(in_shape, out_shape, dim, key=KEY, dtype=jnp.float64)
+
+    with pytest.raises(ValueError, match=r"\(12, 16\), which must be divisible by 8"):
+        build((12, 16, 1), (12, 16, 1))
+    with pytest.raises(ValueError, match="the same grid of two axes"):
+        build((16, 16, 1), (16, 16, 8, 1))
+    with pytest.raises(ValueError, match="`time_axis` .* 0 to 1 .* got 2"):
+        build((16, 16, 1), (16, 16, 1), dim=2, time_axis=2)
+    with pytest.raises(ValueError, match="`width` .* got 12 and 8"):
+        TimeConditionedUNet(width=12)
+    model, function = small("TimeConditionedUNet"), numbers(*GRID, 2)
+    with pytest.raises(ValueError, match="several times in one sample"):
+        model(function, np.roll(places_on(*GRID, time=0.3), 1, axis=-1))
+    with pytest.raises(ValueError, match=r"`places` must .* \(8, 8, 3\)"):
+        model(function, places_on(4, 8, time=0.3))
+
+
+def softmax(values, axis):
+    values = np.exp(values - values.max(axis=axis, keepdims=True))
+    return values / values.sum(axis=axis, keepdims=True)
+
+
+def heads_of(attention, points):
+    """Queries, keys and values `[points, heads, channels]` of a normed field."""
+    points = points / np.sqrt(np.mean(points**2, axis=1, keepdims=True) + 1e-5)
+    maps = attention.heads.queries, attention.heads.keys, attention.heads.values
+    return [(points @ np.asarray(each.weight)).reshape(-1, 2, 3) for each in maps]
+
+
+def test_attention_is_that_of_the_textbook():
+    make = lambda draw: build_attention(6, 2, 3, draw)
+    attention = draw_all(make, key=KEY, dtype=jnp.float64)
+    field = numbers(4, 3, 6)
+    queries, keys, values = heads_of(attention, field.reshape(12, 6))
+    shares = softmax(np.einsum("ihd,jhd->ijh", queries, keys) / np.sqrt(3), axis=1)
+    taken = np.einsum("ijh,jhd->ihd", shares, values).reshape(12, 6)
+    output = attention.heads.output
+    taken = taken @ np.asarray(output.weight) + np.asarray(output.bias)
+    expected = field + taken.reshape(4, 3, 6)
+    np.testing.assert_allclose(call(attention, field), expected, rtol=1e-12)
+
+
+def test_linear_attention_is_that_of_the_textbook():
+    make = lambda draw: build_linear_attention(6, 2, 3, draw)
+    attention = draw_all(make, key=KEY, dtype=jnp.float64)
+    field = numbers(4, 3, 6)
+    queries, keys, values = heads_of(attention, field.reshape(12, 6))
+    averages = np.einsum("jhd,jhe->hde", softmax(keys, axis=0), values)
+    taken = np.einsum("ihd,hde->ihe", softmax(queries, axis=2), averages) / np.sqrt(3)
+    output = attention.heads.output
+    taken = taken.reshape(12, 6) @ np.asarray(output.weight) + np.asarray(output.bias)
+    taken /= np.sqrt(np.mean(taken**2, axis=1, keepdims=True) + 1e-5)
+    expected = field + taken.reshape(4, 3, 6)
+    np.testing.assert_allclose(call(attention, field), expected, rtol=1e-12)
+
+
+def test_groups_are_normed_and_grids_halved_and_doubled():
+    field = numbers(4, 6, 8)
+    norm = GroupNorm(*map(jax.device_put, (np.full(8, 2.0), np.full(8, 0.5))), 2)
+    groups = np.asarray(call(norm, field)).reshape(4, 6, 2, 4)
+    np.testing.assert_allclose(np.mean(groups, axis=(0, 1, 3)), 0.5, rtol=1e-12)
+    np.testing.assert_allclose(np.std(groups, axis=(0, 1, 3)), 2, rtol=1e-4)
+    corners = [field[i::2, j::2] for i in (0, 1) for j in (0, 1)]
+    shrunk, grown = jax.jit(lambda field: (halve(field), double(field)))(field)
+    np.testing.assert_array_equal(shrunk, np.concatenate(corners, axis=-1))
+    np.testing.assert_array_equal(grown, np.kron(field, np.ones((2, 2, 1))))

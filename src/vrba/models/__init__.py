@@ -22,3 +22,5 @@ from .kernels import TuckerKernel as TuckerKernel
 from .kernels import TuckerWeights as TuckerWeights
 from .mlp import MLP as MLP
 from .mlp import Network as Network
+from .tc_unet import TimeConditionedOperator as TimeConditionedOperator
+from .tc_unet import TimeConditionedUNet as TimeConditionedUNet
