@@ -36,7 +36,8 @@ def documented() -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
     for value in dict.fromkeys(values):
         found.setdefault(kind_of(value), []).append(value)
-    first = ("Problems", "Conditions", "Domains", "Architectures", "Models", "Train")
+    first = ("Problems", "Conditions", "Domains", "Architectures")
+    first += ("OperatorArchitectures", "Kernels", "Models", "Train")
     rank = {kind: place - 20 for place, kind in enumerate(first)}
     rank |= {"Policies": -2, "Presets": -1, "Driver": 1, "Optimizers": 2}
     rank |= {"Fields": 4, "Report": 5, "Callbacks": 6, "Core": 7}

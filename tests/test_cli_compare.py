@@ -90,7 +90,10 @@ def test_list_shows_every_exported_class():
         "vrba.adapt": (vrba.AbstractPolicy, vrba.AbstractPotential),
         "vrba.optim": (vrba.optim.AbstractOptimizer,),
         "vrba.problems": (vrba.AbstractProblem, vrba.AbstractCondition),
-        "vrba.models": (vrba.models.AbstractArchitecture,),
+        "vrba.models": (
+            vrba.models.AbstractArchitecture,
+            vrba.models.AbstractOperatorArchitecture,
+        ),
         "vrba.domains": (vrba.AbstractDomain,),
     }
     plain = {name.split(".")[-1].replace("-", "").lower() for name in listed}

@@ -241,6 +241,20 @@ def test_errors_are_those_of_numpy():
     assert found["max"] == pytest.approx(np.max(expected))
 
 
+def test_architectures_are_built_for_the_data():
+    """From the seed: the same for every arm, another for another seed."""
+    small = vrba.MLP(6, 1)
+    settings = dataclasses.replace(
+        recipe(**UNIFORM), model=vrba.DeepONet(branch=small, trunk=small, latent=4)
+    )
+    made = [OperatorTrainer(integrals(), settings, seed).build() for seed in (0, 0, 1)]
+    assert same(made[0], made[1]) and not same(made[0], made[2])
+    operator = train_operator(integrals(), settings, callback=Silent())
+    errors = [entry["error"] for entry in operator.record]
+    assert errors[-1] < errors[0]
+    assert operator(np.zeros((2, 12))).shape == (2, 12, 1)
+
+
 def test_times_can_be_split():
     random = np.random.default_rng(1)
     axes = (np.linspace(0, 1, 3), np.linspace(0, 2, 4))

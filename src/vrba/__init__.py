@@ -82,7 +82,10 @@ from .domains import PointCloud as PointCloud
 from .domains import Polygon as Polygon
 from .domains import Product as Product
 from .domains import Union as Union
+from .models import FNO as FNO
 from .models import MLP as MLP
+from .models import DeepONet as DeepONet
+from .models import TimeConditionedUNet as TimeConditionedUNet
 from .problems import AbstractCondition as AbstractCondition
 from .problems import AbstractProblem as AbstractProblem
 from .problems import Ansatz as Ansatz

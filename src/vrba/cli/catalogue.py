@@ -40,7 +40,8 @@ def catalogue() -> dict[str, list[Entry]]:
         + _others(adapt, adapt.AbstractPotential, known_potentials()),
         "optimizers": _typed(known_optimizers())
         + _others(optim, optim.AbstractOptimizer, known_optimizers()),
-        "models": _others(models, models.AbstractArchitecture, {}),
+        "models": _others(models, models.AbstractArchitecture, {})
+        + _others(models, models.AbstractOperatorArchitecture, {}),
         "domains": _others(domains, domains.AbstractDomain, {}),
         "conditions": _others(conditions, eqx.Module, {}),
     }

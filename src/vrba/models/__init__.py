@@ -1,9 +1,26 @@
 """Networks: settings here, parameters made by `build`."""
 
 from ._base import AbstractArchitecture as AbstractArchitecture
+from ._base import AbstractOperatorArchitecture as AbstractOperatorArchitecture
+from .activations import GELU as GELU
 from .activations import AbstractActivation as AbstractActivation
+from .activations import SiLU as SiLU
 from .activations import Sine as Sine
 from .activations import Tanh as Tanh
+from .complex_array import ComplexArray as ComplexArray
+from .count_params import count_params as count_params
+from .deeponet import BranchTrunk as BranchTrunk
+from .deeponet import DeepONet as DeepONet
 from .embedding import Embedding as Embedding
+from .fno import FNO as FNO
+from .fno import FourierOperator as FourierOperator
+from .kernels import AbstractBuiltKernel as AbstractBuiltKernel
+from .kernels import AbstractKernel as AbstractKernel
+from .kernels import DenseKernel as DenseKernel
+from .kernels import DenseWeights as DenseWeights
+from .kernels import TuckerKernel as TuckerKernel
+from .kernels import TuckerWeights as TuckerWeights
 from .mlp import MLP as MLP
 from .mlp import Network as Network
+from .tc_unet import TimeConditionedOperator as TimeConditionedOperator
+from .tc_unet import TimeConditionedUNet as TimeConditionedUNet

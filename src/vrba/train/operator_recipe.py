@@ -7,6 +7,7 @@ import equinox as eqx
 
 from ..adapt import AbstractPolicy, Exponential, Hybrid
 from ..core import check_count
+from ..models import AbstractOperatorArchitecture
 from ..optim import AbstractOptimizer, Adam
 from .batches import AbstractBatches, Drawn
 from .misfits import AbstractMisfit, MeanSquare
@@ -25,7 +26,7 @@ class OperatorRecipe(eqx.Module):
     whether means are taken out of the data; errors are relative to what is left.
     """
 
-    model: Callable[..., Any]
+    model: AbstractOperatorArchitecture | Callable[..., Any]
     optimizer: AbstractOptimizer = Adam()
     policy: AbstractPolicy = Hybrid(Exponential())
     batches: AbstractBatches = Drawn()

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Int
 from ..adapt import Hybrid
 from ..core import Status, as_arrays, choose, float_dtype
 from ..data import Pairs
+from ..models import AbstractOperatorArchitecture
 from ..optim import AbstractObjective
 from ._base import AbstractTrainer
 from .operator_recipe import OperatorRecipe
@@ -99,7 +100,13 @@ class OperatorTrainer(AbstractTrainer):
         self.gaps = _gaps(pairs, self.scaling, recipe)
 
     def _network(self) -> Any:
-        return self.recipe.model
+        """The network before training: built, or the user's own as it is."""
+        model, rows = self.recipe.model, self.train
+        if not isinstance(model, AbstractOperatorArchitecture):
+            return model
+        shapes = (rows.inputs.shape[1:], rows.targets.shape[1:], rows.places.shape[-1])
+        key, dtype = _stream(self.root, 0), float_dtype(self.recipe.dtype)
+        return model.build(*shapes, key=key, dtype=dtype)
 
     def build(self) -> Any:
         """The parameters before training."""
@@ -322,7 +329,7 @@ def relative_errors(
 
 
 def _stream(root: Any, number: int) -> Any:
-    """Random numbers of their own for epochs (1) and batches (2)."""
+    """Random numbers of their own for the network (0), epochs (1) and batches (2)."""
     return jax.random.fold_in(jax.random.key(root), number)
 
 
