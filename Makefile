@@ -5,17 +5,23 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 INPUTS := pyproject.toml constraints.txt
 
-.PHONY: demo test setup bench docs clean
+.PHONY: demo test types units setup bench docs clean
 
 demo: $(VENV)/.run
 	rm -rf runs/demo
 	$(BIN)/vrba solve burgers --minutes 2 --out runs/demo
 
+# Types are checked while tests run: each leaves a core idle at times.
 test: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pyright
 	$(BIN)/lint-imports
+	$(MAKE) --no-print-directory --jobs 2 types units
+
+types:
+	$(BIN)/pyright
+
+units:
 	$(BIN)/pytest
 
 setup: $(VENV)/.test

@@ -119,7 +119,7 @@ def test_many_points_are_thinned():
 
 
 PLAN = Plan(
-    "Burgers", 1341, 8192, 65536, 1024, "float64", "Adam", 0, 300, 0.5, 150.0, 1, None
+    "Burgers", 1341, "8192 points", "float64", "Adam", 0, 300, 0.5, 150.0, 1, None
 )
 ENTRY = {
     "step": 15,

@@ -351,15 +351,97 @@ def test_training_compiles_once():
     assert count[0] == traced
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"batch_size": 21}, "`batch_size` is 21, more than the 20 samples"),
-        ({"splits": "t"}, "`splits` is 't', but the coordinates"),
-        ({"dtype": "float16"}, "`dtype` must be"),
-        ({"optimizer": vrba.optim.LevenbergMarquardt()}, "needs all residuals"),
-    ],
-)
-def test_mistakes_are_told(settings, message):
+def test_it_works_as_in_the_docs(capsys):
+    """Single precision, lines on standard error, times split; a call has the axes of
+    the data."""
+    random = np.random.default_rng(1)
+    axes = (np.linspace(0, 1, 3), np.linspace(0, 2, 4))
+    pairs = data.Pairs(
+        100 + random.normal(size=(12, 3, 1)),
+        5000 + random.normal(size=(12, 3, 4, 1)),
+        ("x", "t"),
+        axes,
+        None,
+        8,
+        2,
+        2,
+    )
+    small = vrba.MLP(6, 1)
+    model = vrba.DeepONet(branch=small, trunk=small, latent=4)
+    usual = {"batch_size": 4, "max_steps": 20, "check_every": 10}
+    operator = train_operator(pairs, OperatorRecipe(model, splits="t", **usual))
+    told = capsys.readouterr().err
+    assert "batches of 4 of 32 samples" in told and "step     20" in told
+    assert {leaf.dtype for leaf in jax.tree.leaves(operator.params)} == {np.dtype("float32")}
+    inputs, outputs = pairs.load("test")
+    found = operator(inputs)
+    assert found.shape == outputs.shape
+    mean = pairs.load("train")[1].mean()
+    miss = np.sqrt(np.sum((found - outputs) ** 2, axis=(1, 3)))
+    size = np.sqrt(np.sum((outputs - mean) ** 2, axis=(1, 3)))
+    errors = operator.errors(pairs).reshape(2, 4)
+    np.testing.assert_allclose(errors, miss / size, rtol=2e-3)
+
+
+def test_a_loss_that_is_not_finite_ends_the_run():
+    """Single precision, at a rate whose square it cannot hold."""
+    small = vrba.MLP(6, 1)
+    settings = dataclasses.replace(
+        recipe(optimizer=vrba.optim.Adam(1e25), dtype="float32"),
+        model=vrba.DeepONet(branch=small, trunk=small, latent=4),
+    )
+    operator = train_operator(integrals(), settings, callback=Silent())
+    expected = vrba.Status[vrba.Status.nonfinite_objective]
+    assert operator.result["status"] == str(expected)
+    assert operator.result["step"] < 20
+
+
+MISTAKES = {
+    "`batch_size` is 21, more than the 20 samples": {"batch_size": 21},
+    "`splits` is 't', but the coordinates": {"splits": "t"},
+    "`dtype` must be": {"dtype": "float16"},
+    "`optimizer` is LevenbergMarquardt": {"optimizer": vrba.optim.LevenbergMarquardt()},
+    "`optimizer` is Sequence": {
+        "optimizer": vrba.optim.Sequence(
+            vrba.optim.Stage(vrba.optim.Adam(), vrba.optim.AfterSteps(3)),
+            vrba.optim.Adam(),
+        )
+    },
+    "search no lines": {"optimizer": vrba.optim.QuasiNewton()},
+    "`batch_size` must divide the 20 samples": {
+        "batches": Epochs(shuffles=False),
+        "batch_size": 6,
+    },
+    "`redraw_every` is 2, but with `Epochs`": {"batches": Epochs(), "redraw_every": 2},
+    "`policy` corrects for its draws": {
+        "policy": adapt.presets.vrba_sampling(correction=adapt.Unbiased())
+    },
+    "FirstPowerLoss, which is no mean of squares": {
+        "policy": adapt.Hybrid(adapt.Quadratic(), objective=adapt.FirstPowerLoss())
+    },
+}
+
+
+@pytest.mark.parametrize("message", MISTAKES)
+def test_mistakes_are_told(message):
     with pytest.raises(ValueError, match=message):
-        OperatorTrainer(integrals(), recipe(**settings), 0)
+        OperatorTrainer(integrals(), recipe(**MISTAKES[message]), 0).init()
+
+
+def test_a_search_of_lines_is_refused():
+    trainer = OperatorTrainer(integrals(), recipe(optimizer=vrba.optim.lbfgs()), 0)
+    with pytest.raises(ValueError, match="search no lines"):
+        trainer.advance(trainer.redraw(trainer.init()), 1)
+
+
+def test_parts_must_be_there_and_finite():
+    pairs = integrals()
+    none = dataclasses.replace(pairs, num_valid=0)
+    with pytest.raises(ValueError, match="no functions in the part `valid`"):
+        OperatorTrainer(none, recipe(), 0)
+    with pytest.raises(ValueError, match="no functions in the part `test`"):
+        train_operator(dataclasses.replace(pairs, num_test=0), recipe())
+    outputs = pairs.outputs.copy()
+    outputs[22, 3] = np.nan
+    with pytest.raises(ValueError, match="outputs of the part `valid` are not finite"):
+        OperatorTrainer(dataclasses.replace(pairs, outputs=outputs), recipe(), 0)

@@ -3,7 +3,7 @@
 import dataclasses
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from tyro.conf import Positional, arg
@@ -71,7 +71,6 @@ class Data(AbstractFolderCommand):
 
 def about(pairs: Pairs) -> dict[str, object]:
     """What pairs hold: shapes, parts, and the moments of those to train on."""
-    inputs, outputs = pairs.load("train")
     told: dict[str, object] = {
         "inputs": list(pairs.inputs.shape),
         "outputs": list(pairs.outputs.shape),
@@ -80,7 +79,21 @@ def about(pairs: Pairs) -> dict[str, object]:
         "valid": pairs.num_valid,
         "test": pairs.num_test,
     }
-    for name, array in (("inputs", inputs), ("outputs", outputs)):
-        told[f"mean of {name} to train on"] = float(np.mean(array, dtype=float))
-        told[f"std of {name} to train on"] = float(np.std(array, dtype=float))
+    for name in ("inputs", "outputs"):
+        mean, std = moments(getattr(pairs, name), pairs.num_train)
+        told[f"mean of {name} to train on"] = mean
+        told[f"std of {name} to train on"] = std
     return told | dict(pairs.about)
+
+
+def moments(array: Any, num_rows: int) -> tuple[float, float]:
+    """Mean and deviation of the first rows, which need not fit in memory."""
+    count, mean, spread = 0, 0.0, 0.0
+    for start in range(0, num_rows, 20):
+        part = np.asarray(array[start : min(start + 20, num_rows)], float)
+        gap = np.mean(part) - mean  # two sets are joined by their means and spreads
+        total = count + part.size
+        spread += np.var(part) * part.size + gap**2 * count * part.size / total
+        mean += gap * part.size / total
+        count = total
+    return float(mean), float(np.sqrt(spread / count))

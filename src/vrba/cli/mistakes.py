@@ -7,6 +7,7 @@ from pathlib import Path
 
 from jax import errors
 
+from ..data import PairsError
 from ._base import UsageError
 
 # JAX's own words for these are long, and about JAX.
@@ -33,7 +34,9 @@ def is_mistake(error: BaseException, file: Path | None) -> bool:
 
 def explain(error: BaseException, file: Path | None) -> str:
     """What went wrong in a few words, with file and line if it came from there."""
-    text = "\n\n".join([_text(error), *getattr(error, "__notes__", [])])
+    text = _text(error)
+    if isinstance(error, PairsError):
+        text = "\n\n".join([text, *error.__notes__])
     if file is None or isinstance(error, UsageError):
         return text
     line = _line_in(error, file)

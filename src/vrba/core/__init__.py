@@ -7,6 +7,7 @@ from .checkpoint import save_tree as save_tree
 from .checkpoint import write_atomically as write_atomically
 from .checks import check_between as check_between
 from .checks import check_count as check_count
+from .checks import check_least as check_least
 from .checks import check_positive as check_positive
 from .describe import describe as describe
 from .describe import rebuild as rebuild

@@ -17,6 +17,13 @@ def check_count(**settings: int) -> None:
             raise ValueError(f"`{name}` must be at least 1, got {value}.")
 
 
+def check_least(**settings: tuple[int, int]) -> None:
+    """Each setting as `name=(value, least)`."""
+    for name, (value, least) in settings.items():
+        if value < least:
+            raise ValueError(f"`{name}` must be at least {least}, got {value}.")
+
+
 def check_positive(**settings: float) -> None:
     """Each setting, as `name=value`, more than zero."""
     for name, value in settings.items():

@@ -11,9 +11,7 @@ class Plan(eqx.Module):
 
     name: str
     num_params: int
-    num_points: int
-    pool_size: int
-    block_size: int
+    samples: str  # what a step sees, in words
     dtype: str
     optimizer: str
     first_step: int
@@ -29,10 +27,9 @@ class Plan(eqx.Module):
         if self.folder is not None:
             where = f" About {self.disk_bytes / 1e6:.0f} MB in {self.folder}."
         return (
-            f"{self.name}: {self.num_params} parameters in {self.dtype}, "
-            f"{self.num_points} points of a pool of {self.pool_size} in blocks of "
-            f"{self.block_size}, {self.optimizer}. About {self.seconds_per_step:.2g} s "
-            f"a step, {span(self.seconds)} in all.{where}"
+            f"{self.name}: {self.num_params} parameters in {self.dtype}, {self.samples}"
+            f", {self.optimizer}. About {self.seconds_per_step:.2g} s a step, "
+            f"{span(self.seconds)} in all.{where}"
         )
 
 

@@ -2,8 +2,10 @@
 
 from ._base import AbstractMaker as AbstractMaker
 from .bubble import Bubble as Bubble
+from .files import PairsError as PairsError
 from .files import open_pairs as open_pairs
 from .files import write_pairs as write_pairs
 from .kolmogorov import Kolmogorov as Kolmogorov
 from .pairs import Pairs as Pairs
+from .pairs import is_even as is_even
 from .wave import Wave as Wave

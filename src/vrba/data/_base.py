@@ -13,8 +13,8 @@ from ..core import check_count
 class AbstractMaker(eqx.Module):
     """Settings of a data set, from which it can be made again.
 
-    Functions come in an order that depends on the seed alone, `num_train` to train on,
-    then `num_valid`, then `num_test`.
+    Equal settings make equal functions, whatever is stopped on the way: `num_train` to
+    train on, then `num_valid`, then `num_test`.
     """
 
     num_train: eqx.AbstractVar[int]

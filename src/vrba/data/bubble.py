@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 from jaxtyping import Float
 
-from ..core import check_count, check_positive
+from ..core import check_least, check_positive
 from ._base import AbstractMaker
 
 _END = 5e-4  # s
@@ -56,7 +56,7 @@ class Bubble(AbstractMaker):
 
     def __check_init__(self):
         """Counts are positive, and a tolerance is one."""
-        check_count(num_sensors=self.num_sensors, num_times=self.num_times - 1)
+        check_least(num_sensors=(self.num_sensors, 2), num_times=(self.num_times, 2))
         if self.rtol is not None:
             check_positive(rtol=self.rtol)
 

@@ -28,6 +28,10 @@ input_channels = 1 if the last axis of the inputs is one of channels."""
 Told = Callable[[int, int], None]
 
 
+class PairsError(ValueError):
+    """A file that holds no pairs, with a note of what it must hold."""
+
+
 def write_pairs(
     maker: AbstractMaker,
     path: str | os.PathLike[str],
@@ -38,6 +42,8 @@ def write_pairs(
     made again. `on_progress` is told how many functions of how many are done."""
     needed("h5py", "operators", "write data")
     path = Path(path)
+    if path.suffix in (".npz", ".mat"):
+        raise ValueError(f"`{path}` must end in .h5: data are written as HDF5.")
     settings = json.dumps(describe(maker), sort_keys=True)
     if path.exists():
         _check_settings(path, settings)
@@ -73,7 +79,7 @@ def open_pairs(path: str | os.PathLike[str]) -> Pairs:
         arrays, about = _read(path)
         return _pairs(arrays, about)
     except (ValueError, KeyError) as error:
-        told = ValueError(f"`{path}`: {error.args[0] if error.args else error}")
+        told = PairsError(f"`{path}`: {error.args[0] if error.args else error}")
         told.add_note(SHAPES)
         raise told from error
 
@@ -122,7 +128,10 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
             found = scipy.io.loadmat(path)
         except NotImplementedError:  # version 7.3, which is HDF5 with axes reversed
             arrays, about = _read_hdf5(path)
-            return {name: np.asarray(a).T for name, a in arrays.items()}, about
+            arrays = {name: np.asarray(a).T for name, a in arrays.items()}
+            if "axes" in arrays:  # text is a row of codes
+                arrays["axes"] = "".join(map(chr, np.ravel(arrays["axes"])))
+            return arrays, about
         return {k: v for k, v in found.items() if not k.startswith("__")}, {}
     return _read_hdf5(path)
 

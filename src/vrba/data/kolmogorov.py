@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from ..core import check_count, check_positive
+from ..core import check_least, check_positive
 from ._base import AbstractMaker
 from ._optional import needed
 
@@ -56,7 +56,7 @@ class Kolmogorov(AbstractMaker):
 
     def __check_init__(self):
         """Steps are whole parts of the time between frames."""
-        check_count(num_points=self.num_points // 8, num_times=self.num_times - 1)
+        check_least(num_times=(self.num_times, 2), num_points=(self.num_points, 8))
         check_positive(viscosity=self.viscosity, step=self.step)
         ratio = _END / (self.num_times - 1) / self.step
         if abs(ratio - round(ratio)) > 1e-6 * ratio:

@@ -74,6 +74,12 @@ class Pairs(eqx.Module):
         return math.prod(np.ix_(*shares), start=np.ones(self.grid))
 
 
+def is_even(axis: Float[np.ndarray, " points"]) -> bool:
+    """Whether points are equally far apart, but for rounding, also that of a file."""
+    steps = np.diff(axis)
+    return len(axis) < 3 or bool(np.ptp(steps) <= 1e-3 * np.mean(steps))
+
+
 def check_pairs(pairs: Pairs) -> None:
     """Refuses what does not fit, and says which axis."""
     inputs, outputs = tuple(pairs.inputs.shape), tuple(pairs.outputs.shape)
@@ -123,9 +129,9 @@ def _check_coordinates(pairs: Pairs, grid: tuple[int, ...]) -> None:
 
 
 def _shares(axis: Float[np.ndarray, " points"]) -> Float[np.ndarray, " points"]:
-    steps = np.diff(axis)
-    if len(axis) < 3 or np.allclose(steps, steps[0], rtol=1e-6):
+    if is_even(axis):
         return np.ones(len(axis))
+    steps = np.diff(axis)
     shares = np.zeros(len(axis))
     shares[:-1] += steps / 2
     shares[1:] += steps / 2

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from ..core import check_count
+from ..core import check_count, check_least
 from ._base import AbstractMaker
 
 _CHUNK = 100
@@ -55,9 +55,8 @@ class Wave(AbstractMaker):
 
     def __check_init__(self):
         """A grid has an inside."""
-        check_count(num_times=self.num_times - 1, refinement=self.refinement)
-        if self.num_points < 8:
-            raise ValueError(f"`num_points` must be at least 8, got {self.num_points}.")
+        check_count(refinement=self.refinement)
+        check_least(num_times=(self.num_times, 2), num_points=(self.num_points, 8))
 
     def axes(self) -> tuple[Float[np.ndarray, " _"], ...]:
         """Times from 0 to 2, and both sides."""
@@ -88,15 +87,15 @@ class Wave(AbstractMaker):
         now = _bumps(x, centres)
         before = now.copy()
         before[:, 1:-1, 1:-1] += ratio * _laplacian(now) / 2  # u(-h) = u(h)
-        kept, every = [now], (slice(None), slice(None, None, self.refinement))
+        r = self.refinement
+        kept = [now[:, ::r, ::r].copy()]
         for _ in range(self.num_times - 1):
             for _ in range(num_steps):
                 after = 2 * now - before
                 after[:, 1:-1, 1:-1] += ratio * _laplacian(now)
                 before, now = now, after
-            kept.append(now)
-        thinned = [frame[every][..., :: self.refinement] for frame in kept]
-        return np.stack(thinned, axis=1)
+            kept.append(now[:, ::r, ::r].copy())
+        return np.stack(kept, axis=1)
 
 
 def _bumps(x, centres):

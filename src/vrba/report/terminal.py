@@ -67,8 +67,10 @@ def _rows(entry: dict[str, Any], plan: Plan) -> list[tuple[str, str]]:
     rows = [("step", f"{step:,} of {plan.max_steps:,}")]
     if not entry:
         return rows
-    residual = f"{entry['residual_l2']:.2e}, largest {entry['residual_max']:.1e}"
-    rows += [("loss", f"{entry['loss']:.2e}"), ("residual", residual)]
+    rows.append(("loss", f"{entry['loss']:.2e}"))
+    if "residual_l2" in entry:
+        residual = f"{entry['residual_l2']:.2e}, largest {entry['residual_max']:.1e}"
+        rows.append(("residual", residual))
     if entry.get("error") is not None:
         rows.append(("error", f"{entry['error']:.2e} (relative L2)"))
     return rows

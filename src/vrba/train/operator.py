@@ -43,7 +43,7 @@ class Operator:
         self, functions: Float[Array | np.ndarray, "funcs *in_grid_and_channels"]
     ) -> Float[np.ndarray, "funcs *grid channels"]:
         """The outputs at the places it was trained on."""
-        inputs = jnp.asarray(functions, self.trainer.recipe.dtype)
+        inputs = np.asarray(functions)
         if inputs.ndim == self.trainer.train.inputs.ndim - 1:
             inputs = inputs[..., None]
         expected = self.trainer.train.inputs.shape[1:]
@@ -51,13 +51,16 @@ class Operator:
             raise ValueError(
                 f"`functions` must have shape [funcs, {expected}], got {inputs.shape}."
             )
-        return np.asarray(outputs_of(self.trainer, self.params, inputs))
+        with precision(self.trainer.recipe.dtype):
+            scaled = self.trainer.scaling.inputs(inputs)
+            return np.asarray(outputs_of(self.trainer, self.params, scaled))
 
     def errors(self, pairs: Pairs, part: str = "test") -> Float[np.ndarray, " rows"]:
         """The relative L2 error of each sample of a part, as the network sees it."""
-        recipe = self.trainer.recipe
-        rows = Rows.of(pairs, part, self.trainer.scaling, recipe.dtype, recipe.splits)
-        return np.asarray(relative_errors(self.trainer, self.params, rows))
+        trainer, recipe = self.trainer, self.trainer.recipe
+        with precision(recipe.dtype):
+            rows = Rows.of(pairs, part, trainer.scaling, recipe.dtype, recipe.splits)
+            return np.asarray(relative_errors(trainer, self.params, rows))
 
     def sentence(self) -> str:
         """The result in one sentence."""
@@ -90,6 +93,8 @@ def train_operator(
     if minutes is not None and not minutes > 0:
         raise ValueError(f"`minutes` must be positive, got {minutes}.")
     pairs = data if isinstance(data, Pairs) else open_pairs(data)
+    if pairs.num_test < 1:
+        raise ValueError("There are no functions in the part `test`: give some.")
     folder = None if run is None else RunFolder(run)
     if folder is None and resume:
         raise ValueError("`resume=True` needs the folder of a run: give `run`.")
@@ -103,7 +108,7 @@ def train_operator(
         trainer = OperatorTrainer(pairs, recipe, seed)
         about = {
             "operator": describe(recipe),
-            "data": dict(pairs.about) | {"shape": list(pairs.outputs.shape)},
+            "data": _fingerprint(pairs, trainer),
             "seed": seed,
             "minutes": minutes,
             "num_params": trainer.num_params,
@@ -112,10 +117,20 @@ def train_operator(
         }
         if before is not None:
             _check_same(before, about)
+            about["command"] = before.get("command")
         callback = Lines() if callback is None else callback
         one = _Run(trainer, about, folder, callback, save_every, minutes)
         one.pairs = pairs
         return one.go(None, resume)
+
+
+def _fingerprint(pairs: Pairs, trainer: OperatorTrainer) -> dict[str, Any]:
+    """What tells data from others: where they come from, shapes and moments."""
+    scaling = trainer.scaling
+    moments = (scaling.input_std, scaling.output_mean, scaling.output_std)
+    numbers = [np.asarray(moment).tolist() for moment in moments]
+    shapes = [list(pairs.inputs.shape), list(pairs.outputs.shape)]
+    return dict(pairs.about) | {"shapes": shapes, "moments": numbers}
 
 
 def _check_same(before: dict[str, Any], about: dict[str, Any]) -> None:
@@ -165,9 +180,7 @@ class _Run(AbstractRun):
         return Plan(
             type(recipe.model).__name__,
             trainer.num_params,
-            recipe.batch_size,
-            trainer.train.num_rows,
-            recipe.batch_size,
+            f"batches of {recipe.batch_size} of {trainer.train.num_rows} samples",
             recipe.dtype,
             type(recipe.optimizer).__name__,
             int(state.num_steps),

@@ -8,7 +8,7 @@ import equinox as eqx
 from ..adapt import AbstractPolicy, Exponential, Hybrid
 from ..core import check_count
 from ..models import AbstractOperatorArchitecture
-from ..optim import AbstractOptimizer, Adam
+from ..optim import AbstractMethod, AbstractOptimizer, Adam
 from .batches import AbstractBatches, Drawn
 from .misfits import AbstractMisfit, MeanSquare
 
@@ -51,8 +51,20 @@ class OperatorRecipe(eqx.Module):
             raise ValueError(
                 f"`dtype` must be 'float32' or 'float64', got {self.dtype!r}."
             )
-        if self.optimizer.needs_residuals:
+        optimizer, policy = self.optimizer, self.policy
+        is_plain = isinstance(optimizer, AbstractMethod)
+        if optimizer.needs_residuals or not is_plain:
             raise ValueError(
-                f"`optimizer` is {type(self.optimizer).__name__}, which needs all "
-                "residuals: take one that needs a loss only, such as `Adam`."
+                f"`optimizer` is {type(optimizer).__name__}; operators need one that "
+                "sees a loss only and stays the same, such as `Adam`."
+            )
+        if policy.objective.loss_power != 2:
+            raise ValueError(
+                f"`policy` has the objective {type(policy.objective).__name__}, which "
+                "is no mean of squares: take `SquaredLoss` or `ExactSquaredLoss`."
+            )
+        if getattr(policy, "correction", None) is not None:
+            raise ValueError(
+                "`policy` corrects for its draws, but here it draws from a distribution"
+                " that is older than its weights: take one without `correction`."
             )

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int
 
 from ..adapt import Hybrid
 from ..core import Status, as_arrays, choose, float_dtype
-from ..data import Pairs
+from ..data import Pairs, is_even
 from ..models import AbstractOperatorArchitecture
 from ..optim import AbstractObjective
 from ._base import AbstractTrainer
@@ -54,17 +54,20 @@ class OperatorSteps(eqx.Module):
 class _Known(AbstractObjective):
     """A loss whose value and gradient were found together with the residual."""
 
+    params: Any
     found: Any
 
     def value(self, params: Any) -> Float[Array, ""]:
-        """There is no other."""
-        raise ValueError(
-            "Operators are trained by optimizers without a line search, such as `Adam` "
-            "or `FromOptax`."
-        )
+        """That of one place only."""
+        return self.value_and_gradient(params)[0]
 
     def value_and_gradient(self, params: Any) -> tuple[Float[Array, ""], Any]:
         """As found."""
+        if params is not self.params:
+            raise ValueError(
+                "The optimizer asks for the loss at other parameters: operators are "
+                "trained by optimizers that search no lines, such as `Adam`."
+            )
         return self.found
 
 
@@ -89,11 +92,7 @@ class OperatorTrainer(AbstractTrainer):
         given = (self.scaling, dtype, recipe.splits)
         self.train = Rows.of(pairs, "train", *given)
         self.valid = Rows.of(pairs, "valid", *given)
-        if recipe.batch_size > self.train.num_rows:
-            raise ValueError(
-                f"`batch_size` is {recipe.batch_size}, more than the "
-                f"{self.train.num_rows} samples to train on."
-            )
+        _check_rows(self.train, self.valid, recipe)
         network = self._network()
         self.skeleton = eqx.filter(network, eqx.is_inexact_array, inverse=True)
         self.base = _base(pairs, recipe, dtype)
@@ -135,7 +134,7 @@ class OperatorTrainer(AbstractTrainer):
         zero = jnp.zeros((), jnp.int32)
         return OperatorState(
             params,
-            recipe.optimizer.init(_Known(None), params),
+            recipe.optimizer.init(_Known(None, None), params),
             policy,
             recipe.policy.mass(policy).astype(dtype),
             jnp.arange(rows.num_rows, dtype=jnp.int32),
@@ -189,9 +188,8 @@ class OperatorTrainer(AbstractTrainer):
     def advance(
         self, state: OperatorState, num_steps: int
     ) -> tuple[OperatorState, OperatorSteps]:
-        """Steps until the next refreshment at most."""
-        state, info = _advance(self, state, jnp.asarray(num_steps, jnp.int32))
-        return state, OperatorSteps(jnp.asarray(num_steps, jnp.int32), info)
+        """So many steps, or fewer if the loss is not finite: nothing comes of such."""
+        return _advance(self, state, jnp.asarray(num_steps, jnp.int32))
 
     def check(self, state: OperatorState) -> tuple[OperatorState, OperatorCheck]:
         """Errors on the validation set; the best iterate so far is kept."""
@@ -210,6 +208,23 @@ class OperatorTrainer(AbstractTrainer):
         parts = [lambda s, name=name: getattr(s, name) for name in names]
         where = lambda s: tuple(part(s) for part in parts)
         return eqx.tree_at(where, state, best), OperatorCheck(errors, score)
+
+
+def _check_rows(train: Rows, valid: Rows, recipe: OperatorRecipe) -> None:
+    """Refuses samples that cannot be trained on."""
+    for name, rows in (("train", train), ("valid", valid)):
+        if rows.num_rows == 0:
+            raise ValueError(f"There are no functions in the part `{name}`.")
+        if not bool(jnp.all(jnp.isfinite(rows.targets))):
+            raise ValueError(f"Some outputs of the part `{name}` are not finite.")
+        if not bool(jnp.all(jnp.isfinite(rows.inputs))):
+            raise ValueError(f"Some inputs of the part `{name}` are not finite.")
+    if recipe.batch_size > train.num_rows:
+        raise ValueError(
+            f"`batch_size` is {recipe.batch_size}, more than the {train.num_rows} "
+            "samples to train on."
+        )
+    recipe.batches.check(train.num_rows, recipe.batch_size, recipe.redraw_every)
 
 
 def _is_joint(policy: Any) -> bool:
@@ -233,13 +248,14 @@ def _gaps(pairs: Pairs, scaling: Scaling, recipe: OperatorRecipe) -> Any:
     if pairs.axes is None:
         return None
     spans = np.asarray(scaling.upper - scaling.lower, float)
-    gaps = {}
+    gaps = []
     for name, axis, span in zip(pairs.names, pairs.axes, spans, strict=True):
-        steps = np.diff(axis)
-        if not np.allclose(steps, steps[0], rtol=1e-6):
+        if name == recipe.splits:
+            continue
+        if len(axis) < 2 or not is_even(axis):
             return None
-        gaps[name] = float(2 * steps[0] / span)
-    return tuple(gap for name, gap in gaps.items() if name != recipe.splits)
+        gaps.append(float(2 * (axis[1] - axis[0]) / span))
+    return tuple(gaps)
 
 
 @eqx.filter_jit
@@ -262,14 +278,19 @@ def _redraw(trainer: OperatorTrainer, state: OperatorState) -> OperatorState:
 def _advance(trainer, state, num_steps):
     arrays, rest = eqx.partition(state, eqx.is_array)
 
-    def again(_, carry):
-        new, info = _step(trainer, eqx.combine(carry[0], rest))
-        return eqx.filter(new, eqx.is_array), info
+    def goes_on(carry):
+        count, _, info = carry
+        return (count < num_steps) & (info.status != Status.nonfinite_objective)
+
+    def again(carry):
+        new, info = _step(trainer, eqx.combine(carry[1], rest))
+        return carry[0] + 1, eqx.filter(new, eqx.is_array), info
 
     shapes = eqx.filter_eval_shape(_step, trainer, state)[1]
     info = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
-    arrays, info = jax.lax.fori_loop(0, num_steps, again, (arrays, info))
-    return eqx.combine(arrays, rest), info
+    begun = (jnp.zeros((), jnp.int32), arrays, info)
+    count, arrays, info = jax.lax.while_loop(goes_on, again, begun)
+    return eqx.combine(arrays, rest), OperatorSteps(count, info)
 
 
 def _step(trainer: OperatorTrainer, state: OperatorState) -> tuple[OperatorState, Any]:
@@ -299,7 +320,7 @@ def _step(trainer: OperatorTrainer, state: OperatorState) -> tuple[OperatorState
 
     (value, policy), gradient = jax.value_and_grad(loss, has_aux=True)(state.params)
     params, optimizer, info = recipe.optimizer.step(
-        _Known((value, gradient)), state.params, state.optimizer
+        _Known(state.params, (value, gradient)), state.params, state.optimizer
     )
     state = eqx.tree_at(
         lambda s: (s.params, s.optimizer, s.policy, s.num_steps, s.num_since_redraw),
@@ -335,15 +356,18 @@ def _stream(root: Any, number: int) -> Any:
 
 @eqx.filter_jit
 def outputs_of(
-    trainer: OperatorTrainer, params: Any, inputs: Float[Array, "funcs *in_grid_in"]
+    trainer: OperatorTrainer, params: Any, scaled: Float[Array, "funcs *in_grid in"]
 ) -> Float[Array, "funcs *grid channels"]:
-    """What the operator makes of functions, both in their own units; for times that
-    were split, all of them on the second axis."""
+    """What the operator makes of scaled functions, in its own units, with the axes of
+    the data."""
     network, rows = eqx.combine(params, trainer.skeleton), trainer.train
-    scaled = trainer.scaling.inputs(inputs)
-    if rows.times is None:
-        found = jax.vmap(network, in_axes=(0, None))(scaled, rows.places)
-        return trainer.scaling.back(found)
     at = lambda time: rows.places.at[..., rows.time_axis].set(time)
-    one = lambda function: jax.lax.map(lambda t: network(function, at(t)), rows.times)
-    return trainer.scaling.back(jax.lax.map(one, scaled))
+
+    def one(function):
+        if rows.times is None:
+            return network(function, rows.places)
+        found = jax.lax.map(lambda time: network(function, at(time)), rows.times)
+        return jnp.moveaxis(found, 0, rows.time_axis)
+
+    found = jax.lax.map(one, scaled, batch_size=min(_CHUNK, scaled.shape[0]))
+    return trainer.scaling.back(found)

@@ -36,15 +36,13 @@ class Scaling(eqx.Module):
         numbers += [lower, np.where(upper > lower, upper, lower + 1)]
         return cls(*(jnp.asarray(number, dtype) for number in numbers))
 
-    def inputs(self, raw: Float[Array, "*any in_channels"]) -> Float[Array, "..."]:
+    def inputs(self, raw: Any) -> Float[Array, "*any in_channels"]:
         """As the network sees them."""
-        mean, std = _like(self.input_mean, raw), _like(self.input_std, raw)
-        return (raw - mean) / std
+        return _scaled(raw, self.input_mean, self.input_std)
 
-    def outputs(self, raw: Float[Array, "*any channels"]) -> Float[Array, "..."]:
+    def outputs(self, raw: Any) -> Float[Array, "*any channels"]:
         """As the network gives them."""
-        mean, std = _like(self.output_mean, raw), _like(self.output_std, raw)
-        return (raw - mean) / std
+        return _scaled(raw, self.output_mean, self.output_std)
 
     def back(self, scaled: Float[Array, "*any channels"]) -> Float[Array, "..."]:
         """Outputs in their own units."""
@@ -55,6 +53,12 @@ class Scaling(eqx.Module):
         """As the network sees them."""
         lower, upper = _like(self.lower, raw), _like(self.upper, raw)
         return 2 * (raw - lower) / (upper - lower) - 1
+
+
+def _scaled(raw: Any, mean: Array, std: Array) -> Array:
+    """On the host and in double precision: the mean may be far larger than the rest."""
+    found = (np.asarray(raw, float) - np.asarray(mean, float)) / np.asarray(std, float)
+    return jnp.asarray(found, mean.dtype)
 
 
 def _like(channels: Array, array: Array) -> Array:
@@ -77,7 +81,7 @@ class Rows(eqx.Module):
         cls, pairs: Pairs, part: str, scaling: Scaling, dtype: Any, splits: str | None
     ) -> "Rows":
         """The rows of a part; `splits` is the name of the axis of time, if any."""
-        inputs, outputs = (jnp.asarray(a, dtype) for a in pairs.load(part))
+        inputs, outputs = pairs.load(part)
         inputs, targets = scaling.inputs(inputs), scaling.outputs(outputs)
         places = scaling.places(jnp.asarray(pairs.places, dtype))
         if splits is None:

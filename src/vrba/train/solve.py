@@ -119,9 +119,8 @@ class _Run(AbstractRun):
         return Plan(
             type(trainer.formulation.problem).__name__,
             trainer.num_params,
-            recipe.num_points,
-            recipe.pool_size,
-            trainer.block_size,
+            f"{recipe.num_points} points of a pool of {recipe.pool_size} in blocks of "
+            f"{trainer.block_size}",
             recipe.dtype,
             _name_of(recipe.optimizer),
             int(state.num_steps),

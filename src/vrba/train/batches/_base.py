@@ -12,6 +12,10 @@ class AbstractBatches(eqx.Module):
     """How functions are chosen for a step."""
 
     @abc.abstractmethod
+    def check(self, num_funcs: int, batch_size: int, redraw_every: int | None) -> None:
+        """Refuses settings that do not go together."""
+
+    @abc.abstractmethod
     def order(self, num_funcs: int, *, key: Key[Array, ""]) -> Int[Array, " funcs"]:
         """The order of an epoch."""
 

@@ -8,7 +8,11 @@ from ._base import AbstractBatches
 
 
 class Drawn(AbstractBatches):
-    """By the policy: none twice in a batch, if its draws are without replacement."""
+    """By the policy; none twice in a batch, if its draws are without replacement, as
+    those of `Hybrid` are."""
+
+    def check(self, num_funcs: int, batch_size: int, redraw_every: int | None) -> None:
+        """All do."""
 
     def order(self, num_funcs: int, *, key: Key[Array, ""]) -> Int[Array, " funcs"]:
         """There is none; that of the file."""

@@ -14,6 +14,20 @@ class Epochs(AbstractBatches):
 
     shuffles: bool = True
 
+    def check(self, num_funcs: int, batch_size: int, redraw_every: int | None) -> None:
+        """An epoch is what lies between two draws, and leaves no function out for
+        ever."""
+        if redraw_every is not None:
+            raise ValueError(
+                f"`redraw_every` is {redraw_every}, but with `Epochs` it is an epoch: "
+                "leave it out."
+            )
+        if num_funcs % batch_size and not self.shuffles:
+            raise ValueError(
+                f"`batch_size` must divide the {num_funcs} samples if they are not "
+                f"shuffled, got {batch_size}: the last of them would never be seen."
+            )
+
     def order(self, num_funcs: int, *, key: Key[Array, ""]) -> Int[Array, " funcs"]:
         """A permutation, or the order of the file."""
         plain = jnp.arange(num_funcs, dtype=jnp.int32)

@@ -24,9 +24,12 @@ class Lines(AbstractCallback):
         """Where the run stands."""
         error = entry.get("error")
         known = "" if error is None else f"  error {error:.2e}"
+        residual = ""
+        if "residual_l2" in entry:
+            residual = f"  residual {entry['residual_l2']:.2e} "
+            residual += f"(max {entry['residual_max']:.1e})"
         self._write(
-            f"step {entry['step']:6d}  loss {entry['loss']:.2e}  residual "
-            f"{entry['residual_l2']:.2e} (max {entry['residual_max']:.1e}){known}  "
+            f"step {entry['step']:6d}  loss {entry['loss']:.2e}{residual}{known}  "
             f"{span(entry['seconds'])}, {span(seconds_left)} left"
         )
         for warning in entry.get("warnings", []):
