@@ -372,7 +372,9 @@ def test_it_works_as_in_the_docs(capsys):
     operator = train_operator(pairs, OperatorRecipe(model, splits="t", **usual))
     told = capsys.readouterr().err
     assert "batches of 4 of 32 samples" in told and "step     20" in told
-    assert {leaf.dtype for leaf in jax.tree.leaves(operator.params)} == {np.dtype("float32")}
+    assert {leaf.dtype for leaf in jax.tree.leaves(operator.params)} == {
+        np.dtype("float32")
+    }
     inputs, outputs = pairs.load("test")
     found = operator(inputs)
     assert found.shape == outputs.shape
