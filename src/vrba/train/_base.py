@@ -4,6 +4,8 @@ import abc
 from typing import Any
 
 import equinox as eqx
+import jax
+import numpy as np
 
 
 class AbstractTrainer(eqx.Module):
@@ -52,3 +54,15 @@ class AbstractTrainer(eqx.Module):
     @abc.abstractmethod
     def check(self, state: Any) -> tuple[Any, Any]:
         """The state with the best iterate so far, and what was measured."""
+
+
+def as_root(seed: int) -> np.ndarray:
+    """The seed as an array, so that another seed compiles nothing."""
+    if not 0 <= seed < 2**31:
+        raise ValueError(f"`seed` must be between 0 and 2**31 - 1, got {seed}.")
+    return np.asarray(seed, np.int32)
+
+
+def stream(root: Any, number: int) -> Any:
+    """Random numbers of their own for each number: 0 is the network's."""
+    return jax.random.fold_in(jax.random.key(root), number)

@@ -1,7 +1,6 @@
 """`train_operator`: from pairs of functions to an operator."""
 
 import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -119,8 +118,7 @@ def train_operator(
             _check_same(before, about)
             about["command"] = before.get("command")
         callback = Lines() if callback is None else callback
-        one = _Run(trainer, about, folder, callback, save_every, minutes)
-        one.pairs = pairs
+        one = _Run(trainer, about, folder, callback, save_every, minutes, pairs)
         return one.go(None, resume)
 
 
@@ -153,7 +151,9 @@ def _check_same(before: dict[str, Any], about: dict[str, Any]) -> None:
 class _Run(AbstractRun):
     """One call of `train_operator`."""
 
-    pairs: Pairs
+    def __init__(self, trainer, about, folder, callback, save_every, minutes, pairs):
+        super().__init__(trainer, about, folder, callback, save_every, minutes)
+        self.pairs: Pairs = pairs
 
     def prepare(self) -> None:
         """Nothing."""
@@ -161,16 +161,6 @@ class _Run(AbstractRun):
     def begin(self, start: Any) -> OperatorState:
         """Random parameters."""
         return self.trainer.init(start)
-
-    def measure_pace(self, state: OperatorState) -> float:
-        """The first step compiles."""
-        state = self.trainer.redraw(state)
-        state, _ = self.trainer.advance(state, 1)
-        self.trainer.check(state)
-        start = time.monotonic()
-        state, _ = self.trainer.advance(state, 1)
-        jax.block_until_ready(state.num_steps)
-        return time.monotonic() - start
 
     def plan(self, state: OperatorState, seconds: float) -> Plan:
         """What is about to be done."""

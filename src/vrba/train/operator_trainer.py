@@ -11,9 +11,9 @@ from jaxtyping import Array, Float, Int
 from ..adapt import Hybrid
 from ..core import Status, as_arrays, choose, float_dtype
 from ..data import Pairs, is_even
-from ..models import AbstractOperatorArchitecture
+from ..models import AbstractOperatorArchitecture, count_params
 from ..optim import AbstractObjective
-from ._base import AbstractTrainer
+from ._base import AbstractTrainer, as_root, stream
 from .operator_recipe import OperatorRecipe
 from .rows import Rows, Scaling, predict
 
@@ -85,9 +85,7 @@ class OperatorTrainer(AbstractTrainer):
 
     def __init__(self, pairs: Pairs, recipe: OperatorRecipe, seed: int):
         dtype = float_dtype(recipe.dtype)
-        if not 0 <= seed < 2**31:
-            raise ValueError(f"`seed` must be between 0 and 2**31 - 1, got {seed}.")
-        self.recipe, self.root = recipe, np.asarray(seed, np.int32)
+        self.recipe, self.root = recipe, as_root(seed)
         self.scaling = Scaling.of(pairs, dtype, centres=recipe.centres)
         given = (self.scaling, dtype, recipe.splits)
         self.train = Rows.of(pairs, "train", *given)
@@ -104,7 +102,7 @@ class OperatorTrainer(AbstractTrainer):
         if not isinstance(model, AbstractOperatorArchitecture):
             return model
         shapes = (rows.inputs.shape[1:], rows.targets.shape[1:], rows.places.shape[-1])
-        key, dtype = _stream(self.root, 0), float_dtype(self.recipe.dtype)
+        key, dtype = stream(self.root, 0), float_dtype(self.recipe.dtype)
         return model.build(*shapes, key=key, dtype=dtype)
 
     def build(self) -> Any:
@@ -165,7 +163,7 @@ class OperatorTrainer(AbstractTrainer):
     @property
     def num_params(self) -> int:
         """How many numbers are trained."""
-        return sum(leaf.size for leaf in jax.tree.leaves(self.build()))
+        return count_params(self.build(), complex_as=2)
 
     def ending(self, state: OperatorState) -> Any:
         """Whether there was no better iterate for as long as is allowed."""
@@ -261,7 +259,7 @@ def _gaps(pairs: Pairs, scaling: Scaling, recipe: OperatorRecipe) -> Any:
 @eqx.filter_jit
 def _redraw(trainer: OperatorTrainer, state: OperatorState) -> OperatorState:
     recipe = trainer.recipe
-    key = jax.random.fold_in(_stream(trainer.root, 1), state.num_redraws)
+    key = jax.random.fold_in(stream(trainer.root, 1), state.num_redraws)
     return eqx.tree_at(
         lambda s: (s.mass, s.order, s.num_since_redraw, s.num_redraws),
         state,
@@ -296,7 +294,7 @@ def _advance(trainer, state, num_steps):
 def _step(trainer: OperatorTrainer, state: OperatorState) -> tuple[OperatorState, Any]:
     """One step: the residual gives the gradient, and the weights of the next one."""
     recipe, rows = trainer.recipe, trainer.train
-    key = jax.random.fold_in(_stream(trainer.root, 2), state.num_steps)
+    key = jax.random.fold_in(stream(trainer.root, 2), state.num_steps)
     ids = recipe.batches.ids(
         recipe.policy,
         state.mass,
@@ -349,11 +347,6 @@ def relative_errors(
     return jax.lax.map(one, ids, batch_size=min(_CHUNK, rows.num_rows))
 
 
-def _stream(root: Any, number: int) -> Any:
-    """Random numbers of their own for the network (0), epochs (1) and batches (2)."""
-    return jax.random.fold_in(jax.random.key(root), number)
-
-
 @eqx.filter_jit
 def outputs_of(
     trainer: OperatorTrainer, params: Any, scaled: Float[Array, "funcs *in_grid in"]
@@ -361,12 +354,11 @@ def outputs_of(
     """What the operator makes of scaled functions, in its own units, with the axes of
     the data."""
     network, rows = eqx.combine(params, trainer.skeleton), trainer.train
-    at = lambda time: rows.places.at[..., rows.time_axis].set(time)
 
     def one(function):
         if rows.times is None:
             return network(function, rows.places)
-        found = jax.lax.map(lambda time: network(function, at(time)), rows.times)
+        found = jax.lax.map(lambda time: network(function, rows.at(time)), rows.times)
         return jnp.moveaxis(found, 0, rows.time_axis)
 
     found = jax.lax.map(one, scaled, batch_size=min(_CHUNK, scaled.shape[0]))

@@ -110,9 +110,12 @@ class Rows(eqx.Module):
         if self.times is None:
             return self.inputs[ids], self.places, targets
         num_times = self.times.shape[0]
-        at = lambda time: self.places.at[..., self.time_axis].set(time)
-        places = jax.vmap(at)(self.times[ids % num_times])
+        places = jax.vmap(self.at)(self.times[ids % num_times])
         return self.inputs[ids // num_times], places, targets
+
+    def at(self, time: Float[Array, ""]) -> Float[Array, "*grid dim"]:
+        """The places of one time, where times are split."""
+        return self.places.at[..., self.time_axis].set(time)
 
 
 def predict(

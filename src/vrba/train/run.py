@@ -5,6 +5,8 @@ import math
 import time
 from typing import Any
 
+import jax
+
 from ..core import Status
 from ..diagnose import find_warnings, listen
 from ._base import AbstractTrainer
@@ -51,7 +53,7 @@ class AbstractRun(abc.ABC):
             self.save(state, 0.0)
         if folder is not None:
             folder.write_about(self.about)
-        self.pace = self.measure_pace(state)
+        self.pace = _pace(trainer, state)
         plan = self.plan(state, seconds)
         self.planned(seconds + plan.seconds)
         self.callback.begin(plan)
@@ -111,10 +113,6 @@ class AbstractRun(abc.ABC):
         """The state before the first step."""
 
     @abc.abstractmethod
-    def measure_pace(self, state: Any) -> float:
-        """Seconds a step, from steps that are thrown away."""
-
-    @abc.abstractmethod
     def plan(self, state: Any, seconds: float) -> Plan:
         """What is about to be done."""
 
@@ -139,3 +137,13 @@ class AbstractRun(abc.ABC):
     @abc.abstractmethod
     def finish(self, state: Any, status: Status, seconds: float) -> Any:
         """What comes of the run."""
+
+
+def _pace(trainer: AbstractTrainer, state: Any) -> float:
+    """Seconds a step, from steps that are thrown away; the first one compiles."""
+    state, _ = trainer.advance(trainer.redraw(state), 1)
+    trainer.check(state)
+    start = time.monotonic()
+    end, _ = trainer.advance(state, 1)
+    jax.block_until_ready(end.num_steps)
+    return time.monotonic() - start

@@ -3,7 +3,6 @@
 import dataclasses
 import math
 import os
-import time
 from typing import Any
 
 import jax
@@ -101,10 +100,6 @@ class _Run(AbstractRun):
         state = trainer.init(None if start is None else _fitting(start, trainer))
         check_finite(trainer, state)
         return state
-
-    def measure_pace(self, state: TrainState) -> float:
-        """The first step compiles."""
-        return _pace(self.trainer, state)
 
     def planned(self, seconds: float) -> None:
         """What may be spent on diagnosing."""
@@ -280,17 +275,6 @@ def _about(trainer: Trainer, minutes: float | int | None) -> dict[str, Any]:
         "num_params": trainer.num_params,
         "program": program(),
     }
-
-
-def _pace(trainer: Trainer, state: TrainState) -> float:
-    """Seconds a step, from steps that are thrown away; the first one compiles."""
-    redrawn = trainer.redraw(state)
-    redrawn, _ = trainer.advance(redrawn, 1)
-    trainer.check(redrawn)
-    start = time.monotonic()
-    end, _ = trainer.advance(redrawn, 1)
-    jax.block_until_ready(end.num_steps)
-    return time.monotonic() - start
 
 
 def _name_of(optimizer: Any) -> str:

@@ -20,7 +20,7 @@ from ..problems import (
     Residual,
     opened,
 )
-from ._base import AbstractTrainer
+from ._base import AbstractTrainer, as_root, stream
 from .balance import BalanceState
 from .pools import Rows, batch_size, make_pools
 from .recipe import Recipe, embedding_of
@@ -61,9 +61,7 @@ class Trainer(AbstractTrainer):
     def __init__(self, formulation: Formulation, recipe: Recipe, seed: int):
         dtype = float_dtype(recipe.dtype)
         self.formulation, self.recipe = formulation, recipe
-        if not 0 <= seed < 2**31:
-            raise ValueError(f"`seed` must be between 0 and 2**31 - 1, got {seed}.")
-        self.root = np.asarray(seed, np.int32)
+        self.root = as_root(seed)
         self.embedding = embedding_of(formulation)
         residuals = formulation.terms()
         network = self._network()
@@ -110,7 +108,7 @@ class Trainer(AbstractTrainer):
             network = network.build(
                 self.embedding.num_outputs,
                 len(problem.fields),
-                key=_stream(self.root, 0),
+                key=stream(self.root, 0),
                 dtype=dtype,
             )
         return Extended.of(network, problem.unknowns, dtype)
@@ -276,11 +274,6 @@ def _check_policy(name: str, policy: AbstractPolicy) -> None:
         )
 
 
-def _stream(root: Any, number: int) -> Any:
-    """Random numbers of their own for the network (0) and the draws (1)."""
-    return jax.random.fold_in(jax.random.key(root), number)
-
-
 def terms_of(trainer: Trainer, state: TrainState) -> dict[str, PointTerm]:
     """The terms of the loss, on the points drawn last."""
     return _gathered(trainer, state.policies, state.ids, state.balance)
@@ -301,7 +294,7 @@ def _gathered(trainer, policy_states, all_ids, balance):
 @eqx.filter_jit
 def _redraw(trainer: Trainer, state: TrainState) -> TrainState:
     policies, ids = {}, {}
-    root = jax.random.fold_in(_stream(trainer.root, 1), state.num_redraws)
+    root = jax.random.fold_in(stream(trainer.root, 1), state.num_redraws)
     for k, (name, policy) in enumerate(trainer.policies.items()):
         old, rows = state.policies[name], trainer.pools[name]
         seen = None if trainer.recipe.scans_pool else state.ids[name]
