@@ -20,7 +20,7 @@ from vrba.train import (
     OperatorRecipe,
     OperatorTrainer,
     Relative,
-    Rows,
+    Samples,
     Scaling,
     Silent,
     Sobolev,
@@ -263,14 +263,14 @@ def test_times_can_be_split():
         random.normal(size=(6, 3, 1)), outputs, ("x", "t"), axes, None, 4, 1, 1
     )
     scaling = Scaling.of(pairs, "float64")
-    rows = Rows.of(pairs, "train", scaling, "float64", "t")
+    rows = Samples.of(pairs, "train", scaling, "float64", "t")
     assert rows.num_rows == 16
     functions, places, targets = rows.take(jnp.asarray([6, 9]))
     np.testing.assert_allclose(scaling.back(targets[0]), outputs[1, :, 2], rtol=1e-12)
     np.testing.assert_allclose(scaling.back(targets[1]), outputs[2, :, 1], rtol=1e-12)
     np.testing.assert_allclose(places[0, :, 1], 2 * axes[1][2] / 2 - 1)
     np.testing.assert_allclose(places[0, :, 0], [-1, 0, 1])
-    whole = Rows.of(pairs, "train", scaling, "float64", None)
+    whole = Samples.of(pairs, "train", scaling, "float64", None)
     np.testing.assert_allclose(functions[1], whole.inputs[2])
 
 

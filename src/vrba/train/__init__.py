@@ -25,9 +25,9 @@ from .operator_trainer import OperatorState as OperatorState
 from .operator_trainer import OperatorTrainer as OperatorTrainer
 from .recipe import Recipe as Recipe
 from .recipe import default_recipe as default_recipe
-from .rows import Rows as Rows
-from .rows import Scaling as Scaling
 from .run_folder import RunFolder as RunFolder
+from .samples import Samples as Samples
+from .scaling import Scaling as Scaling
 from .solution import Solution as Solution
 from .solution import disagreement as disagreement
 from .solve import solve as solve

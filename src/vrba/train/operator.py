@@ -21,9 +21,9 @@ from .operator_trainer import (
     outputs_of,
     relative_errors,
 )
-from .rows import Rows
 from .run import AbstractRun
 from .run_folder import RunFolder
+from .samples import Samples
 
 PERCENTILES = (50, 95, 99)
 
@@ -58,7 +58,7 @@ class Operator:
         """The relative L2 error of each sample of a part, as the network sees it."""
         trainer, recipe = self.trainer, self.trainer.recipe
         with precision(recipe.dtype):
-            rows = Rows.of(pairs, part, trainer.scaling, recipe.dtype, recipe.splits)
+            rows = Samples.of(pairs, part, trainer.scaling, recipe.dtype, recipe.splits)
             return np.asarray(relative_errors(trainer, self.params, rows))
 
     def sentence(self) -> str:

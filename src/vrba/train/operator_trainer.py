@@ -15,7 +15,8 @@ from ..models import AbstractOperatorArchitecture, count_params
 from ..optim import AbstractObjective
 from ._base import AbstractTrainer, as_root, stream
 from .operator_recipe import OperatorRecipe
-from .rows import Rows, Scaling, predict
+from .samples import Samples, predict
+from .scaling import Scaling
 
 _CHUNK = 50  # functions that are evaluated at a time
 
@@ -76,8 +77,8 @@ class OperatorTrainer(AbstractTrainer):
 
     recipe: OperatorRecipe
     scaling: Scaling
-    train: Rows
-    valid: Rows
+    train: Samples
+    valid: Samples
     skeleton: Any
     base: Float[Array, "*grid"] | None
     gaps: tuple[float, ...] | None = eqx.field(static=True)
@@ -88,8 +89,8 @@ class OperatorTrainer(AbstractTrainer):
         self.recipe, self.root = recipe, as_root(seed)
         self.scaling = Scaling.of(pairs, dtype, centres=recipe.centres)
         given = (self.scaling, dtype, recipe.splits)
-        self.train = Rows.of(pairs, "train", *given)
-        self.valid = Rows.of(pairs, "valid", *given)
+        self.train = Samples.of(pairs, "train", *given)
+        self.valid = Samples.of(pairs, "valid", *given)
         _check_rows(self.train, self.valid, recipe)
         network = self._network()
         self.skeleton = eqx.filter(network, eqx.is_inexact_array, inverse=True)
@@ -208,7 +209,7 @@ class OperatorTrainer(AbstractTrainer):
         return eqx.tree_at(where, state, best), OperatorCheck(errors, score)
 
 
-def _check_rows(train: Rows, valid: Rows, recipe: OperatorRecipe) -> None:
+def _check_rows(train: Samples, valid: Samples, recipe: OperatorRecipe) -> None:
     """Refuses samples that cannot be trained on."""
     for name, rows in (("train", train), ("valid", valid)):
         if rows.num_rows == 0:
@@ -330,7 +331,7 @@ def _step(trainer: OperatorTrainer, state: OperatorState) -> tuple[OperatorState
 
 @eqx.filter_jit
 def relative_errors(
-    trainer: OperatorTrainer, params: Any, rows: Rows
+    trainer: OperatorTrainer, params: Any, rows: Samples
 ) -> Float[Array, " rows"]:
     """`|u - target|_2 / |target|_2` of each row, as the network sees them."""
     network = eqx.combine(params, trainer.skeleton)
