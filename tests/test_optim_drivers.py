@@ -370,19 +370,35 @@ def test_every_optimizer_lowers_a_loss_by_step_and_by_loop(name):
     assert int(Stop().status(info) == Status.ok)
 
 
-def test_adam_is_optax_with_a_decaying_rate():
+SCHEDULES = {
+    "decaying": (optim.Decaying(0.5, 4), optax.exponential_decay(0.1, 4, 0.5)),
+    "cosine": (optim.Cosine(7), optax.cosine_decay_schedule(0.1, 7)),
+}
+
+
+@pytest.mark.parametrize("l2", [0.0, 0.3])
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_adam_is_optax_with_a_rate_that_changes(name, l2):
     loss = lambda x: jnp.sum(jnp.cos(x) + 0.1 * x**2)
-    start, settings = jnp.array([0.5, 2.0]), {"decay": 0.5, "decay_steps": 4}
-    found = minimise(loss, start, optim.Adam(0.1, **settings), max_steps=9)
-    transform, params = optax.adam(optax.exponential_decay(0.1, 4, 0.5)), start
+    start, (schedule, rate) = jnp.array([0.5, 2.0]), SCHEDULES[name]
+    found = minimise(loss, start, optim.Adam(0.1, schedule, l2), max_steps=9)
+    transform, params = optax.adam(rate), start
     state = transform.init(params)
     with jax.numpy_dtype_promotion("standard"):
         for _ in range(9):
-            updates, state = transform.update(jax.grad(loss)(params), state)
+            gradient = jax.grad(loss)(params) + l2 * params
+            updates, state = transform.update(gradient, state)
             params = optax.apply_updates(params, updates)
     np.testing.assert_allclose(found.params, params, rtol=1e-14)
+
+
+def test_settings_of_adam_are_checked():
     with pytest.raises(ValueError, match="`learning_rate` must be positive"):
         optim.Adam(0.0)
+    with pytest.raises(ValueError, match="`l2` must not be negative, got -1"):
+        optim.Adam(l2=-1.0)
+    with pytest.raises(ValueError, match="`num_steps`"):
+        optim.Cosine(0)
 
 
 @pytest.mark.parametrize("name", sorted(OPTIMIZERS))

@@ -16,6 +16,7 @@ from vrba.train import (
     AbstractCallback,
     Drawn,
     Epochs,
+    Frame,
     MeanSquare,
     OperatorRecipe,
     OperatorTrainer,
@@ -202,13 +203,8 @@ def test_no_function_twice_in_a_batch_and_hard_ones_more_often():
     trainer = OperatorTrainer(pairs, settings, 0)
     mass = jnp.ones(20).at[3].set(60.0)
     count = np.zeros(20)
-    ids_of = jax.jit(
-        lambda key: settings.batches.ids(
-            settings.policy, mass, jnp.arange(20), jnp.asarray(0), 5, key=key
-        )
-    )
-    for k in range(200):
-        ids = np.asarray(ids_of(jax.random.key(k)))
+    drawn = settings.batches.ids(settings.policy, mass, 200, 5, key=jax.random.key(0))
+    for ids in np.asarray(drawn):
         assert len(set(ids)) == 5
         count[ids] += 1
     assert count[3] > 190 and np.all(count[np.arange(20) != 3] < 90)
@@ -216,14 +212,12 @@ def test_no_function_twice_in_a_batch_and_hard_ones_more_often():
 
 
 def test_an_epoch_has_every_function_once():
-    order = Epochs().order(20, key=jax.random.key(0))
     policy, mass, key = adapt.presets.uniform(), jnp.ones(20), jax.random.key(1)
-    ids = [
-        Epochs().ids(policy, mass, order, jnp.asarray(k, jnp.int32), 5, key=key)
-        for k in range(4)
-    ]
-    assert sorted(np.concatenate(ids)) == list(range(20))
-    assert not np.array_equal(order, np.arange(20))
+    ids = np.asarray(Epochs().ids(policy, mass, 4, 5, key=key)).ravel()
+    assert sorted(ids) == list(range(20))
+    assert not np.array_equal(ids, np.arange(20))
+    ids = Epochs(shuffles=False).ids(policy, mass, 3, 6, key=key)
+    np.testing.assert_array_equal(ids, np.arange(18).reshape(3, 6))
 
 
 def test_errors_are_those_of_numpy():
@@ -263,14 +257,14 @@ def test_times_can_be_split():
         random.normal(size=(6, 3, 1)), outputs, ("x", "t"), axes, None, 4, 1, 1
     )
     scaling = Scaling.of(pairs, "float64")
-    rows = Samples.of(pairs, "train", scaling, "float64", "t")
+    rows = Samples.of(pairs, "train", Frame.of(pairs, scaling, "t"))
     assert rows.num_rows == 16
     functions, places, targets = rows.take(jnp.asarray([6, 9]))
     np.testing.assert_allclose(scaling.back(targets[0]), outputs[1, :, 2], rtol=1e-12)
     np.testing.assert_allclose(scaling.back(targets[1]), outputs[2, :, 1], rtol=1e-12)
     np.testing.assert_allclose(places[0, :, 1], 2 * axes[1][2] / 2 - 1)
     np.testing.assert_allclose(places[0, :, 0], [-1, 0, 1])
-    whole = Samples.of(pairs, "train", scaling, "float64", None)
+    whole = Samples.of(pairs, "train", Frame.of(pairs, scaling, None))
     np.testing.assert_allclose(functions[1], whole.inputs[2])
 
 
@@ -315,7 +309,7 @@ def test_uneven_points_weigh_by_their_share():
     state = trainer.redraw(trainer.init())
     _, steps = trainer.advance(state, 1)
     rows = trainer.train
-    found = jax.vmap(net(), (0, None))(rows.inputs, rows.places)
+    found = jax.vmap(net(), (0, None))(rows.inputs, rows.frame.places)
     squares = np.asarray(found - rows.targets)[..., 0] ** 2
     expected = np.mean(np.trapezoid(squares, axis, axis=1))
     assert float(steps.info.value) == pytest.approx(expected, rel=1e-9)

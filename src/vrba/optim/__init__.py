@@ -44,6 +44,9 @@ from .objective import Objective as Objective
 from .quasi_newton import QuasiNewton as QuasiNewton
 from .quasi_newton import QuasiNewtonInfo as QuasiNewtonInfo
 from .quasi_newton import QuasiNewtonState as QuasiNewtonState
+from .schedules import AbstractSchedule as AbstractSchedule
+from .schedules import Cosine as Cosine
+from .schedules import Decaying as Decaying
 from .searches import AbstractSearch as AbstractSearch
 from .searches import AbstractSearchState as AbstractSearchState
 from .searches import Backtracking as Backtracking

@@ -1,27 +1,33 @@
-"""Adam with a rate that decays."""
+"""Adam with a rate that changes."""
 
 from typing import Any
 
 import optax
 
-from ..core import check_between, check_count, check_positive
+from ..core import check_positive
 from ._base import AbstractMethod
 from .from_optax import FromOptax, FromOptaxInfo
 from .objective import AbstractObjective
+from .schedules import AbstractSchedule, Decaying
 
 
 class Adam(AbstractMethod):
-    """Optax's Adam; the rate is multiplied by `decay` every `decay_steps` steps."""
+    """Optax's Adam; the rate is multiplied by what the `schedule` says.
+
+    `l2` times the parameters is added to the gradient before Adam scales it, which is
+    what torch's Adam calls weight decay. It is not decoupled: a small gradient makes it
+    large.
+    """
 
     learning_rate: float = 1e-3
-    decay: float = 0.9
-    decay_steps: int = 5000
+    schedule: AbstractSchedule = Decaying()
+    l2: float = 0.0
 
     def __check_init__(self):
         """Settings in range."""
-        check_positive(learning_rate=self.learning_rate, decay=self.decay)
-        check_between(decay=(self.decay, 0.0, 1.0 + 1e-12))
-        check_count(decay_steps=self.decay_steps)
+        check_positive(learning_rate=self.learning_rate)
+        if not 0 <= self.l2 < float("inf"):
+            raise ValueError(f"`l2` must not be negative, got {self.l2}.")
 
     @property
     def needs_residuals(self) -> bool:
@@ -49,5 +55,8 @@ class Adam(AbstractMethod):
         return self._inner().step(objective, params, state)
 
     def _inner(self) -> FromOptax:
-        rate = optax.exponential_decay(self.learning_rate, self.decay_steps, self.decay)
-        return FromOptax(optax.adam(rate))
+        rate = lambda count: self.learning_rate * self.schedule.factor(count)
+        adam = optax.adam(rate)
+        if self.l2 == 0:
+            return FromOptax(adam)
+        return FromOptax(optax.chain(optax.add_decayed_weights(self.l2), adam))

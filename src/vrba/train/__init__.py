@@ -13,12 +13,12 @@ from .callbacks import Lines as Lines
 from .callbacks import Plan as Plan
 from .callbacks import Several as Several
 from .callbacks import Silent as Silent
+from .frame import Frame as Frame
 from .misfits import AbstractMisfit as AbstractMisfit
 from .misfits import MeanSquare as MeanSquare
 from .misfits import Relative as Relative
 from .misfits import Sobolev as Sobolev
 from .operator import Operator as Operator
-from .operator import train_operator as train_operator
 from .operator_recipe import OperatorRecipe as OperatorRecipe
 from .operator_trainer import OperatorCheck as OperatorCheck
 from .operator_trainer import OperatorState as OperatorState
@@ -33,5 +33,6 @@ from .solution import disagreement as disagreement
 from .solve import solve as solve
 from .state import Check as Check
 from .state import TrainState as TrainState
+from .train_operator import train_operator as train_operator
 from .trainer import TermFn as TermFn
 from .trainer import Trainer as Trainer

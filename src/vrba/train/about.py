@@ -10,15 +10,16 @@ from typing import Any
 import jax
 
 from .. import adapt, models, optim, problems
-from . import balance, recipe
+from . import balance, batches, misfits, operator_recipe, recipe
 
 
 def known_classes() -> dict[str, type]:
     """The classes that a run folder may name."""
-    rooms = (adapt, models, optim, problems, balance, recipe)
+    rooms = (adapt, models, optim, problems)
+    here = (balance, batches, misfits, operator_recipe, recipe)
     return {
         name: value
-        for room in rooms
+        for room in (*rooms, *here)
         for name, value in vars(room).items()
         if inspect.isclass(value) and value.__module__.startswith("vrba.")
     }

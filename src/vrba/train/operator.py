@@ -1,233 +1,105 @@
-"""`train_operator`: from pairs of functions to an operator."""
+"""A trained operator."""
 
 import os
 from pathlib import Path
 from typing import Any
 
-import jax
-import jax.numpy as jnp
+import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..core import Status, describe, precision, span
-from ..data import Pairs, open_pairs
-from .about import program
-from .callbacks import AbstractCallback, Lines, Plan
+from ..core import float_dtype, load_tree, precision, rebuild, span
+from ..data import Pairs
+from ._base import as_root
+from .about import known_classes
+from .frame import Frame, frame_from
+from .operator_network import network_of, outputs_of, relative_errors, skeleton_of
 from .operator_recipe import OperatorRecipe
-from .operator_trainer import (
-    OperatorCheck,
-    OperatorState,
-    OperatorTrainer,
-    outputs_of,
-    relative_errors,
-)
-from .run import AbstractRun
 from .run_folder import RunFolder
 from .samples import Samples
 
-PERCENTILES = (50, 95, 99)
-
 
 class Operator:
-    """A trained operator: call it with functions, in their own units."""
+    """A trained operator: call it with functions, in their own units. `params` are
+    those of the selected iterate."""
 
-    def __init__(self, trainer, params, last_params, record, result, run=None):
-        self.trainer: OperatorTrainer = trainer
+    def __init__(
+        self,
+        recipe: OperatorRecipe,
+        frame: Frame,
+        params: Any,
+        last_params: Any,
+        record: list[dict[str, Any]],
+        result: dict[str, Any],
+        run: Path | None = None,
+    ):
+        self.recipe, self.frame, self.run = recipe, frame, run
         self.params, self.last_params = params, last_params
-        self.record: list[dict[str, Any]] = record
-        self.result: dict[str, Any] = result
-        self.run: Path | None = run
+        self.record, self.result = record, result
+
+    @staticmethod
+    def load(
+        run: str | os.PathLike[str], recipe: OperatorRecipe | Any = None
+    ) -> "Operator":
+        """From the folder of a run, of which no code is run. A recipe with a model of
+        your own, or with functions in it, must be given again."""
+        folder = RunFolder(run)
+        about = folder.about()
+        if "operator" not in about:
+            raise ValueError(f"`{run}` is a run of `solve`: use `vrba.Solution.load`.")
+        recipe = (
+            rebuild(about["operator"], known_classes()) if recipe is None else recipe
+        )
+        with precision(recipe.dtype):
+            dtype = float_dtype(recipe.dtype)
+            frame = frame_from(about["frame"], dtype, recipe.splits)
+            network = network_of(recipe, frame, as_root(about["seed"]))
+            like = eqx.filter(network, eqx.is_inexact_array)
+            both, header = load_tree(folder.checkpoint("best"), (like, like))
+        result = header | {"about": about}
+        return Operator(recipe, frame, *both, folder.record(), result, folder.path)
+
+    def network(self, params: Any = None) -> Any:
+        """The trained network, which sees and gives scaled functions."""
+        root = as_root(self.result["about"]["seed"])
+        skeleton = skeleton_of(network_of(self.recipe, self.frame, root))
+        return eqx.combine(self.params if params is None else params, skeleton)
 
     def __call__(
         self, functions: Float[Array | np.ndarray, "funcs *in_grid_and_channels"]
     ) -> Float[np.ndarray, "funcs *grid channels"]:
         """The outputs at the places it was trained on."""
-        inputs = np.asarray(functions)
-        if inputs.ndim == self.trainer.train.inputs.ndim - 1:
+        inputs, expected = np.asarray(functions), self.frame.in_shape
+        if inputs.ndim == len(expected):
             inputs = inputs[..., None]
-        expected = self.trainer.train.inputs.shape[1:]
         if inputs.shape[1:] != expected:
             raise ValueError(
                 f"`functions` must have shape [funcs, {expected}], got {inputs.shape}."
             )
-        with precision(self.trainer.recipe.dtype):
-            scaled = self.trainer.scaling.inputs(inputs)
-            return np.asarray(outputs_of(self.trainer, self.params, scaled))
+        with precision(self.recipe.dtype):
+            scaled = self.frame.scaling.inputs(inputs)
+            return np.asarray(outputs_of(self.network(), self.frame, scaled))
 
     def errors(self, pairs: Pairs, part: str = "test") -> Float[np.ndarray, " rows"]:
         """The relative L2 error of each sample of a part, as the network sees it."""
-        trainer, recipe = self.trainer, self.trainer.recipe
-        with precision(recipe.dtype):
-            rows = Samples.of(pairs, part, trainer.scaling, recipe.dtype, recipe.splits)
-            return np.asarray(relative_errors(trainer, self.params, rows))
+        return self._errors(pairs, part, self.params)
+
+    def last_errors(
+        self, pairs: Pairs, part: str = "test"
+    ) -> Float[np.ndarray, " rows"]:
+        """The same of the last iterate."""
+        return self._errors(pairs, part, self.last_params)
+
+    def _errors(self, pairs: Pairs, part: str, params: Any) -> np.ndarray:
+        with precision(self.recipe.dtype):
+            rows = Samples.of(pairs, part, self.frame)
+            return np.asarray(relative_errors(self.network(params), rows))
 
     def sentence(self) -> str:
         """The result in one sentence."""
         errors = self.result["errors"]
         return (
             f"After {self.result['step']} steps in {span(self.result['seconds'])} the "
-            f"relative error on the test set is {errors['mean']:.2e} (half of the "
+            f"relative error on the test set is {errors['selected']:.2e} (half of the "
             f"samples below {errors['p50']:.2e}, the worst {errors['max']:.2e})."
         )
-
-
-def train_operator(
-    data: Pairs | str | os.PathLike[str],
-    recipe: OperatorRecipe,
-    seed: int = 0,
-    minutes: float | int | None = None,
-    run: str | os.PathLike[str] | None = None,
-    *,
-    resume: bool = False,
-    callback: AbstractCallback | None = None,
-    save_every: float = 60.0,
-    command: str | None = None,
-) -> Operator:
-    """Trains an operator on pairs of functions, within `minutes` or the recipe's steps.
-
-    `data` are pairs, or the file that holds them. With a folder `run` everything is
-    saved there every `save_every` seconds; `resume=True` goes on with such a run as if
-    it had never stopped. Ctrl-C stops after the current step and returns what there is.
-    """
-    if minutes is not None and not minutes > 0:
-        raise ValueError(f"`minutes` must be positive, got {minutes}.")
-    pairs = data if isinstance(data, Pairs) else open_pairs(data)
-    if pairs.num_test < 1:
-        raise ValueError("There are no functions in the part `test`: give some.")
-    folder = None if run is None else RunFolder(run)
-    if folder is None and resume:
-        raise ValueError("`resume=True` needs the folder of a run: give `run`.")
-    before = None
-    if folder is not None and resume:
-        before = folder.about()
-        minutes = before["minutes"] if minutes is None else minutes
-    elif folder is not None:
-        folder.check_free()
-    with precision(recipe.dtype):
-        trainer = OperatorTrainer(pairs, recipe, seed)
-        about = {
-            "operator": describe(recipe),
-            "data": _fingerprint(pairs, trainer),
-            "seed": seed,
-            "minutes": minutes,
-            "num_params": trainer.num_params,
-            "program": program(),
-            "command": command,
-        }
-        if before is not None:
-            _check_same(before, about)
-            about["command"] = before.get("command")
-        callback = Lines() if callback is None else callback
-        one = _Run(trainer, about, folder, callback, save_every, minutes, pairs)
-        return one.go(None, resume)
-
-
-def _fingerprint(pairs: Pairs, trainer: OperatorTrainer) -> dict[str, Any]:
-    """What tells data from others: where they come from, shapes and moments."""
-    scaling = trainer.scaling
-    moments = (scaling.input_std, scaling.output_mean, scaling.output_std)
-    numbers = [np.asarray(moment).tolist() for moment in moments]
-    shapes = [list(pairs.inputs.shape), list(pairs.outputs.shape)]
-    return dict(pairs.about) | {"shapes": shapes, "moments": numbers}
-
-
-def _check_same(before: dict[str, Any], about: dict[str, Any]) -> None:
-    """Refuses to go on with another recipe, seed or data; the end may be another."""
-    if "operator" not in before:
-        raise ValueError("The folder holds a run of `solve`, not one of an operator.")
-    ends = ("max_steps", "patience")
-    for name in ("operator", "data", "seed"):
-        old, new = before[name], about[name]
-        if name == "operator":
-            old = {key: value for key, value in old.items() if key not in ends}
-            new = {key: value for key, value in new.items() if key not in ends}
-        if old != new:
-            raise ValueError(
-                f"The run was begun with another `{name}`: {old}, not {new}. Give the "
-                "same to go on, or begin a run in another folder."
-            )
-
-
-class _Run(AbstractRun):
-    """One call of `train_operator`."""
-
-    def __init__(self, trainer, about, folder, callback, save_every, minutes, pairs):
-        super().__init__(trainer, about, folder, callback, save_every, minutes)
-        self.pairs: Pairs = pairs
-
-    def prepare(self) -> None:
-        """Nothing."""
-
-    def begin(self, start: Any) -> OperatorState:
-        """Random parameters."""
-        return self.trainer.init(start)
-
-    def plan(self, state: OperatorState, seconds: float) -> Plan:
-        """What is about to be done."""
-        trainer, recipe = self.trainer, self.trainer.recipe
-        left = recipe.max_steps - int(state.num_steps)
-        size = sum(leaf.nbytes for leaf in jax.tree.leaves(state))
-        return Plan(
-            type(recipe.model).__name__,
-            trainer.num_params,
-            f"batches of {recipe.batch_size} of {trainer.train.num_rows} samples",
-            recipe.dtype,
-            type(recipe.optimizer).__name__,
-            int(state.num_steps),
-            recipe.max_steps,
-            self.pace,
-            max(min(self.limit - seconds, self.pace * left), 0.0),
-            3 * size,
-            None if self.folder is None else str(self.folder.path),
-        )
-
-    def planned(self, seconds: float) -> None:
-        """Nothing depends on it."""
-
-    def entry(
-        self, state: OperatorState, check: OperatorCheck, loss: float, seconds: float
-    ) -> dict[str, Any]:
-        """A line of the log."""
-        policy = self.trainer.recipe.policy
-        return {
-            "step": int(state.num_steps),
-            "seconds": round(seconds, 3),
-            "loss": loss,
-            "error": float(check.score),
-            "error_max": float(jnp.max(check.errors)),
-            "best_step": int(state.best_step),
-            "effective_size": float(policy.effective_size(state.policy)),
-        }
-
-    def more(self, state: OperatorState, seconds: float) -> dict[str, Any]:
-        """Nothing yet."""
-        return {}
-
-    def keep(self, state: OperatorState) -> None:
-        """Nothing yet."""
-
-    def finish(self, state: OperatorState, status: Status, seconds: float) -> Operator:
-        """The operator, with its errors on functions it has never seen."""
-        state, _ = self.trainer.check(state)
-        path = None if self.folder is None else self.folder.path
-        both = (state.best_params, state.params)
-        result = {
-            "step": int(state.num_steps),
-            "seconds": round(seconds, 3),
-            "selected_step": int(state.best_step),
-            "status": str(Status[status]),
-            "about": self.about,
-        }
-        operator = Operator(self.trainer, *both, self.record, result, path)
-        result["errors"] = summarise(operator.errors(self.pairs, "test"))
-        if self.folder is not None:
-            header = {key: v for key, v in result.items() if key != "about"}
-            self.folder.save_best(state, header)
-        self.callback.end(operator.sentence())
-        return operator
-
-
-def summarise(errors: Float[np.ndarray, " rows"]) -> dict[str, float]:
-    """The mean, some percentiles, and the largest."""
-    found = {f"p{p}": float(np.percentile(errors, p)) for p in PERCENTILES}
-    return {"mean": float(np.mean(errors)), **found, "max": float(np.max(errors))}

@@ -24,6 +24,8 @@ class OperatorRecipe(eqx.Module):
     validation set is measured; the iterate where it was lowest is the one selected, and
     training ends early after `patience` checks without a better one. `centres` says
     whether means are taken out of the data; errors are relative to what is left.
+    `detaches` says whether the weights count as constants where the loss is
+    differentiated; if not, a step also lowers it by making weights smaller.
     """
 
     model: AbstractOperatorArchitecture | Callable[..., Any]
@@ -38,6 +40,7 @@ class OperatorRecipe(eqx.Module):
     patience: int | None = None
     splits: str | None = None
     centres: bool = True
+    detaches: bool = True
     dtype: str = "float32"
 
     def __check_init__(self):

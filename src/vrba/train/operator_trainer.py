@@ -11,14 +11,15 @@ from jaxtyping import Array, Float, Int
 from ..adapt import Hybrid
 from ..core import Status, as_arrays, choose, float_dtype
 from ..data import Pairs, is_even
-from ..models import AbstractOperatorArchitecture, count_params
+from ..models import count_params
 from ..optim import AbstractObjective
 from ._base import AbstractTrainer, as_root, stream
+from .batches import Drawn
+from .frame import Frame
+from .operator_network import network_of, predict, relative_errors, skeleton_of
 from .operator_recipe import OperatorRecipe
-from .samples import Samples, predict
+from .samples import Samples
 from .scaling import Scaling
-
-_CHUNK = 50  # functions that are evaluated at a time
 
 
 class OperatorState(eqx.Module):
@@ -27,8 +28,7 @@ class OperatorState(eqx.Module):
     params: Any
     optimizer: Any
     policy: Any
-    mass: Float[Array, " rows"]
-    order: Int[Array, " rows"]
+    ids: Int[Array, "steps batch"]  # of the samples of each step until the next draw
     num_steps: Int[Array, ""]
     num_since_redraw: Int[Array, ""]
     num_redraws: Int[Array, ""]
@@ -76,7 +76,7 @@ class OperatorTrainer(AbstractTrainer):
     """Data, a recipe and a network: everything that a run does not change."""
 
     recipe: OperatorRecipe
-    scaling: Scaling
+    frame: Frame
     train: Samples
     valid: Samples
     skeleton: Any
@@ -87,24 +87,18 @@ class OperatorTrainer(AbstractTrainer):
     def __init__(self, pairs: Pairs, recipe: OperatorRecipe, seed: int):
         dtype = float_dtype(recipe.dtype)
         self.recipe, self.root = recipe, as_root(seed)
-        self.scaling = Scaling.of(pairs, dtype, centres=recipe.centres)
-        given = (self.scaling, dtype, recipe.splits)
-        self.train = Samples.of(pairs, "train", *given)
-        self.valid = Samples.of(pairs, "valid", *given)
+        scaling = Scaling.of(pairs, dtype, centres=recipe.centres)
+        self.frame = Frame.of(pairs, scaling, recipe.splits)
+        self.train = Samples.of(pairs, "train", self.frame)
+        self.valid = Samples.of(pairs, "valid", self.frame)
         _check_rows(self.train, self.valid, recipe)
-        network = self._network()
-        self.skeleton = eqx.filter(network, eqx.is_inexact_array, inverse=True)
+        self.skeleton = skeleton_of(self._network())
         self.base = _base(pairs, recipe, dtype)
-        self.gaps = _gaps(pairs, self.scaling, recipe)
+        self.gaps = _gaps(pairs, scaling, recipe)
 
     def _network(self) -> Any:
-        """The network before training: built, or the user's own as it is."""
-        model, rows = self.recipe.model, self.train
-        if not isinstance(model, AbstractOperatorArchitecture):
-            return model
-        shapes = (rows.inputs.shape[1:], rows.targets.shape[1:], rows.places.shape[-1])
-        key, dtype = stream(self.root, 0), float_dtype(self.recipe.dtype)
-        return model.build(*shapes, key=key, dtype=dtype)
+        """The network before training."""
+        return network_of(self.recipe, self.frame, self.root)
 
     def build(self) -> Any:
         """The parameters before training."""
@@ -135,8 +129,7 @@ class OperatorTrainer(AbstractTrainer):
             params,
             recipe.optimizer.init(_Known(None, None), params),
             policy,
-            recipe.policy.mass(policy).astype(dtype),
-            jnp.arange(rows.num_rows, dtype=jnp.int32),
+            jnp.zeros((self.redraw_every, recipe.batch_size), jnp.int32),
             zero,
             jnp.asarray(self.redraw_every, jnp.int32),
             zero,
@@ -166,6 +159,19 @@ class OperatorTrainer(AbstractTrainer):
         """How many numbers are trained."""
         return count_params(self.build(), complex_as=2)
 
+    @property
+    def is_drawing(self) -> bool:
+        """Whether the policy decides which samples come."""
+        return self.recipe.policy.is_sampling() and isinstance(
+            self.recipe.batches, Drawn
+        )
+
+    @property
+    def weights_bytes(self) -> int:
+        """The memory of what the policy keeps."""
+        state = jax.eval_shape(lambda: self.init().policy)
+        return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
+
     def ending(self, state: OperatorState) -> Any:
         """Whether there was no better iterate for as long as is allowed."""
         patience = self.recipe.patience
@@ -181,7 +187,7 @@ class OperatorTrainer(AbstractTrainer):
         return int(state.num_since_redraw) >= self.redraw_every
 
     def redraw(self, state: OperatorState) -> OperatorState:
-        """The distribution that the weights have come to, and the order of an epoch."""
+        """Samples for the next steps, from what the weights have come to."""
         return _redraw(self, state)
 
     def advance(
@@ -192,7 +198,8 @@ class OperatorTrainer(AbstractTrainer):
 
     def check(self, state: OperatorState) -> tuple[OperatorState, OperatorCheck]:
         """Errors on the validation set; the best iterate so far is kept."""
-        errors = relative_errors(self, state.params, self.valid)
+        network = eqx.combine(state.params, self.skeleton)
+        errors = relative_errors(network, self.valid)
         score = jnp.mean(errors)
         is_better = score < state.best_score
         old = (
@@ -261,12 +268,13 @@ def _gaps(pairs: Pairs, scaling: Scaling, recipe: OperatorRecipe) -> Any:
 def _redraw(trainer: OperatorTrainer, state: OperatorState) -> OperatorState:
     recipe = trainer.recipe
     key = jax.random.fold_in(stream(trainer.root, 1), state.num_redraws)
+    mass = recipe.policy.mass(state.policy)
+    counts = state.ids.shape
     return eqx.tree_at(
-        lambda s: (s.mass, s.order, s.num_since_redraw, s.num_redraws),
+        lambda s: (s.ids, s.num_since_redraw, s.num_redraws),
         state,
         (
-            recipe.policy.mass(state.policy).astype(state.mass.dtype),
-            recipe.batches.order(trainer.train.num_rows, key=key),
+            recipe.batches.ids(recipe.policy, mass, *counts, key=key),
             jnp.zeros((), jnp.int32),
             state.num_redraws + 1,
         ),
@@ -295,25 +303,17 @@ def _advance(trainer, state, num_steps):
 def _step(trainer: OperatorTrainer, state: OperatorState) -> tuple[OperatorState, Any]:
     """One step: the residual gives the gradient, and the weights of the next one."""
     recipe, rows = trainer.recipe, trainer.train
-    key = jax.random.fold_in(stream(trainer.root, 2), state.num_steps)
-    ids = recipe.batches.ids(
-        recipe.policy,
-        state.mass,
-        state.order,
-        state.num_since_redraw % trainer.num_epoch_steps,
-        recipe.batch_size,
-        key=key,
-    )
+    ids = state.ids[state.num_since_redraw]
     functions, places, targets = rows.take(ids)
 
     def loss(params):
         network = eqx.combine(params, trainer.skeleton)
-        predicted = predict(network, functions, places, rows)
+        predicted = predict(network, functions, places, trainer.frame)
         residual = recipe.misfit.residual(predicted, targets, trainer.gaps)
-        seen = residual
+        seen = jax.lax.stop_gradient(residual) if recipe.detaches else residual
         if not _is_joint(recipe.policy):
-            seen = residual.reshape(residual.shape[0], -1)
-        policy = recipe.policy.update(state.policy, jax.lax.stop_gradient(seen), ids)
+            seen = seen.reshape(seen.shape[0], -1)
+        policy = recipe.policy.update(state.policy, seen, ids)
         weight = recipe.policy.weights(policy, ids).astype(residual.dtype)
         return recipe.misfit.loss(weight, residual), policy
 
@@ -327,40 +327,3 @@ def _step(trainer: OperatorTrainer, state: OperatorState) -> tuple[OperatorState
         (params, optimizer, policy, state.num_steps + 1, state.num_since_redraw + 1),
     )
     return state, info
-
-
-@eqx.filter_jit
-def relative_errors(
-    trainer: OperatorTrainer, params: Any, rows: Samples
-) -> Float[Array, " rows"]:
-    """`|u - target|_2 / |target|_2` of each row, as the network sees them."""
-    network = eqx.combine(params, trainer.skeleton)
-
-    def one(row):
-        functions, places, targets = rows.take(row[None])
-        predicted = predict(network, functions, places, rows)
-        axes = tuple(range(1, targets.ndim))
-        size = jnp.sqrt(jnp.sum(targets**2, axis=axes))
-        miss = jnp.sqrt(jnp.sum((predicted - targets) ** 2, axis=axes))
-        return (miss / jnp.where(size > 0, size, 1))[0]
-
-    ids = jnp.arange(rows.num_rows, dtype=jnp.int32)
-    return jax.lax.map(one, ids, batch_size=min(_CHUNK, rows.num_rows))
-
-
-@eqx.filter_jit
-def outputs_of(
-    trainer: OperatorTrainer, params: Any, scaled: Float[Array, "funcs *in_grid in"]
-) -> Float[Array, "funcs *grid channels"]:
-    """What the operator makes of scaled functions, in its own units, with the axes of
-    the data."""
-    network, rows = eqx.combine(params, trainer.skeleton), trainer.train
-
-    def one(function):
-        if rows.times is None:
-            return network(function, rows.places)
-        found = jax.lax.map(lambda time: network(function, rows.at(time)), rows.times)
-        return jnp.moveaxis(found, 0, rows.time_axis)
-
-    found = jax.lax.map(one, scaled, batch_size=min(_CHUNK, scaled.shape[0]))
-    return trainer.scaling.back(found)

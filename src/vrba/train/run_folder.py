@@ -23,7 +23,7 @@ from ..core import (
 from ..problems import AbstractProblem
 from ._base import AbstractTrainer
 
-FORMAT = 2  # of a checkpoint
+FORMAT = 3  # of a checkpoint
 
 
 class RunFolder:

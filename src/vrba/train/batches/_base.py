@@ -9,25 +9,20 @@ from ...adapt import AbstractPolicy
 
 
 class AbstractBatches(eqx.Module):
-    """How functions are chosen for a step."""
+    """How samples are chosen for the steps until the next refreshment."""
 
     @abc.abstractmethod
-    def check(self, num_funcs: int, batch_size: int, redraw_every: int | None) -> None:
+    def check(self, num_rows: int, batch_size: int, redraw_every: int | None) -> None:
         """Refuses settings that do not go together."""
-
-    @abc.abstractmethod
-    def order(self, num_funcs: int, *, key: Key[Array, ""]) -> Int[Array, " funcs"]:
-        """The order of an epoch."""
 
     @abc.abstractmethod
     def ids(
         self,
         policy: AbstractPolicy,
-        mass: Float[Array, " funcs"],
-        order: Int[Array, " funcs"],
-        step: Int[Array, ""],
+        mass: Float[Array, " rows"],
+        num_steps: int,
         batch_size: int,
         *,
         key: Key[Array, ""],
-    ) -> Int[Array, " {batch_size}"]:
-        """The functions of a step of an epoch."""
+    ) -> Int[Array, "{num_steps} {batch_size}"]:
+        """The samples of each step."""

@@ -9,40 +9,35 @@ from ._base import AbstractBatches
 
 
 class Epochs(AbstractBatches):
-    """Batch after batch of a list of all functions, which is shuffled for each epoch.
-    Not `shuffles`: always in the same order, as some published baselines were."""
+    """Batch after batch of a list of all samples, which is shuffled for each epoch. Not
+    `shuffles`: always in the same order, as some published baselines were."""
 
     shuffles: bool = True
 
-    def check(self, num_funcs: int, batch_size: int, redraw_every: int | None) -> None:
-        """An epoch is what lies between two draws, and leaves no function out for
+    def check(self, num_rows: int, batch_size: int, redraw_every: int | None) -> None:
+        """An epoch is what lies between two draws, and leaves no sample out for
         ever."""
         if redraw_every is not None:
             raise ValueError(
                 f"`redraw_every` is {redraw_every}, but with `Epochs` it is an epoch: "
                 "leave it out."
             )
-        if num_funcs % batch_size and not self.shuffles:
+        if num_rows % batch_size and not self.shuffles:
             raise ValueError(
-                f"`batch_size` must divide the {num_funcs} samples if they are not "
+                f"`batch_size` must divide the {num_rows} samples if they are not "
                 f"shuffled, got {batch_size}: the last of them would never be seen."
             )
-
-    def order(self, num_funcs: int, *, key: Key[Array, ""]) -> Int[Array, " funcs"]:
-        """A permutation, or the order of the file."""
-        plain = jnp.arange(num_funcs, dtype=jnp.int32)
-        return jax.random.permutation(key, plain) if self.shuffles else plain
 
     def ids(
         self,
         policy: AbstractPolicy,
-        mass: Float[Array, " funcs"],
-        order: Int[Array, " funcs"],
-        step: Int[Array, ""],
+        mass: Float[Array, " rows"],
+        num_steps: int,
         batch_size: int,
         *,
         key: Key[Array, ""],
-    ) -> Int[Array, " {batch_size}"]:
-        """The next of the list."""
-        start = step * batch_size
-        return jax.lax.dynamic_slice(order, (start,), (batch_size,))
+    ) -> Int[Array, "{num_steps} {batch_size}"]:
+        """The beginning of the list, which is an epoch."""
+        order = jnp.arange(mass.size, dtype=jnp.int32)
+        order = jax.random.permutation(key, order) if self.shuffles else order
+        return order[: num_steps * batch_size].reshape(num_steps, batch_size)
