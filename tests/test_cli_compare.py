@@ -21,13 +21,13 @@ from rooms import concrete
 
 import vrba
 from vrba.cli import children, machine
-from vrba.cli.arms import Settings, recipes_of
+from vrba.cli.arms import Settings
 from vrba.cli.catalogue import catalogue, first_sentence
 from vrba.cli.children import Task, run_all
 from vrba.cli.comparison import ComparisonFolder, of_versions, text_of
 from vrba.cli.outcome import as_json
 from vrba.cli.recipe import RecipeFlags
-from vrba.cli.target import load_problem
+from vrba.cli.subjects import Equation, recipes_of
 from vrba.cli.watcher import Watcher
 from vrba.core import append_line
 from vrba.problems import EQUATIONS, Formulation
@@ -197,9 +197,10 @@ def test_arms_begin_with_the_same_parameters(done, folder):
 
 
 def test_arms_have_the_same_points_and_settings(folder):
-    problem = load_problem("decay.py", ())
     flags = RecipeFlags(points=8, pool=32, width=4, depth=1)
-    recipes = recipes_of("uniform,rad,vrba,rba", flags, problem, 1.0)
+    subject = Equation("decay.py", (), flags)
+    problem = subject.problem
+    recipes = recipes_of(subject, "uniform,rad,vrba,rba", 1.0)
     trainers = [Trainer(Formulation(problem), r, 5) for r in recipes.values()]
     for one in trainers[1:]:
         same = dataclasses.replace(one.recipe, policy=trainers[0].recipe.policy)
@@ -295,7 +296,7 @@ def test_failing_runs_are_named(fake, folder):
 
 
 def test_whoever_watches_sees_where_runs_stand(folder):
-    settings = Settings("decay.py", (), ("rad", "rba"), 0, 1, {}, 1)
+    settings = Settings("solve", "decay.py", (), ("rad", "rba"), 0, 1, {}, 1)
     watcher = Watcher(ComparisonFolder(folder / "seen"), settings)
     stream = io.StringIO()
     watcher.board = Board(Console(file=stream, force_terminal=True, width=80))
@@ -313,7 +314,9 @@ def test_whoever_watches_sees_where_runs_stand(folder):
 
 def test_settings_reach_every_run(folder):
     flags = {"optimizer": "lbfgs", "points": 9, "minutes": 0.5}
-    settings = Settings("a.py", ("k=1",), ("uniform", "vrba:cosh"), 7, 2, flags, 1)
+    settings = Settings(
+        "solve", "a.py", ("k=1",), ("uniform", "vrba:cosh"), 7, 2, flags, 1
+    )
     words = settings.words("vrba:cosh", 8, Path("x"))
     text = "solve a.py --set k=1 --policy vrba --potential cosh --optimizer lbfgs "
     assert " ".join(words) == text + "--points 9 --minutes 0.5 --seed 8 --out x"
@@ -335,7 +338,7 @@ def test_reference_bounds_what_can_be_told_apart():
         plain["status"] = "num_steps_reached"
         return {"arm": arm, "seed": seed, "error": errors} | plain
 
-    settings = Settings("burgers", (), ("rad", "uniform"), 0, 2, {}, 1)
+    settings = Settings("solve", "burgers", (), ("rad", "uniform"), 0, 2, {}, 1)
     runs = [run("rad", 0, 1e-7), run("rad", 1, 1e-3)]
     runs += [run("uniform", 0, 1e-6), run("uniform", 1, 1e-3)]
     found = summarise(settings.arms, settings.baseline, runs)
@@ -351,10 +354,11 @@ def test_times_that_were_not_equal_are_told(steps, is_told):
     run = {"arm": "rad", "error": None, "seconds": 1.0, "residual_l2": 1.0}
     run |= {"residual": {"selected": 1.0, "last": 1.0}, "status": "time_reached"}
     runs = [run | {"seed": seed, "step": step} for seed, step in enumerate(steps)]
-    settings = Settings("burgers", (), ("rad",), 0, 2, {"minutes": 1.0}, 1)
+    settings = Settings("solve", "burgers", (), ("rad",), 0, 2, {"minutes": 1.0}, 1)
     found = summarise(settings.arms, settings.baseline, runs)
     assert bool(found["warnings"]) == is_told
-    assert ("`--steps`" in text_of(found)) == is_told
+    told = text_of(found | {"settings": dataclasses.asdict(settings)})
+    assert ("`--steps`" in told) == is_told
     ended = [one | {"status": "no_descent"} for one in runs]
     assert summarise(settings.arms, settings.baseline, ended)["warnings"] == []
 
@@ -374,7 +378,9 @@ def test_a_comparison_with_a_lost_arm_can_be_written():
         run | {"arm": arm, "residual": {"selected": size, "last": size}}
         for arm, size in sizes.items()
     ]
-    settings = Settings("burgers", (), ("uniform", "rad"), 0, 1, {"steps": 3}, 1)
+    settings = Settings(
+        "solve", "burgers", (), ("uniform", "rad"), 0, 1, {"steps": 3}, 1
+    )
     found = json.loads(as_json(summarise(settings.arms, settings.baseline, runs)))
     assert found["against_baseline"]["rad"]["median"] is None
 

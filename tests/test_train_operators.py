@@ -441,3 +441,87 @@ def test_parts_must_be_there_and_finite():
     outputs[22, 3] = np.nan
     with pytest.raises(ValueError, match="outputs of the part `valid` are not finite"):
         OperatorTrainer(dataclasses.replace(pairs, outputs=outputs), recipe(), 0)
+
+
+@pytest.mark.parametrize("detaches", [True, False])
+def test_weights_are_constants_only_if_they_are_detached(detaches):
+    """The step of plain gradient descent, against the loss differentiated by hand."""
+    pairs, policy = integrals(), adapt.Hybrid(adapt.Quadratic())
+    descent = vrba.optim.FromOptax(optax.sgd(1.0))
+    settings = recipe(
+        policy=policy,
+        batches=Epochs(shuffles=False),
+        optimizer=descent,
+        detaches=detaches,
+    )
+    trainer = OperatorTrainer(pairs, settings, 0)
+    state, _ = trainer.advance(trainer.redraw(trainer.init()), 1)
+    ids, begun = jnp.arange(5, dtype=jnp.int32), net()
+    functions, places, targets = trainer.train.take(ids)
+
+    def loss(network):
+        residual = jax.vmap(network, (0, None))(functions, places) - targets
+        fixed = jax.lax.stop_gradient(residual) if detaches else residual
+        after = policy.update(policy.init((20, 12), dtype="float64"), fixed, ids)
+        weight = policy.weights(after, ids)[..., None]
+        return jnp.mean((weight * residual) ** 2)
+
+    slope = jax.grad(loss)(begun)
+    for got, start, down in zip(
+        *map(jax.tree.leaves, (state.params, begun, slope)), strict=True
+    ):
+        np.testing.assert_allclose(got, start - down, rtol=1e-9, atol=1e-12)
+
+
+def test_an_operator_can_be_loaded(tmp_path):
+    small = vrba.MLP(6, 1)
+    model = vrba.DeepONet(branch=small, trunk=small, latent=4)
+    settings = dataclasses.replace(recipe(), model=model)
+    pairs, run = integrals(), tmp_path / "run"
+    operator = train_operator(pairs, settings, 3, run=run, callback=Silent())
+    again = vrba.Operator.load(run)
+    inputs, _ = pairs.load("test")
+    np.testing.assert_array_equal(again(inputs), operator(inputs))
+    assert again.recipe == settings and again.result["errors"]["max"] > 0
+    own = tmp_path / "own"
+    mine = train_operator(pairs, recipe(), 3, run=own, callback=Silent())
+    with pytest.raises(ValueError, match="cannot be read back from a file: give it"):
+        vrba.Operator.load(own)
+    loaded = vrba.Operator.load(own, recipe())
+    np.testing.assert_array_equal(loaded(inputs), mine(inputs))
+
+
+def test_scattered_and_split_places_come_back(tmp_path):
+    """The frame of an operator, from the folder of its run."""
+    random = np.random.default_rng(1)
+    axes = (np.linspace(0, 1, 3), np.linspace(0, 2, 4))
+    grid = data.Pairs(
+        random.normal(size=(12, 3, 1)),
+        random.normal(size=(12, 3, 4, 1)),
+        ("x", "t"),
+        axes,
+        None,
+        8,
+        2,
+        2,
+    )
+    places = random.uniform(size=(5, 2))
+    cloud = data.Pairs(
+        random.normal(size=(12, 3, 1)),
+        random.normal(size=(12, 5, 1)),
+        ("x", "y"),
+        None,
+        places,
+        8,
+        2,
+        2,
+    )
+    small = vrba.MLP(6, 1)
+    model = vrba.DeepONet(branch=small, trunk=small, latent=4)
+    for name, pairs, splits in (("grid", grid, "t"), ("cloud", cloud, None)):
+        settings = dataclasses.replace(recipe(max_steps=3), model=model, splits=splits)
+        run = tmp_path / name
+        operator = train_operator(pairs, settings, run=run, callback=Silent())
+        again = vrba.Operator.load(run)
+        assert eqx.tree_equal(again.frame, operator.frame)
+        np.testing.assert_array_equal(again.errors(pairs), operator.errors(pairs))

@@ -6,4 +6,5 @@ from .data import Data as Data
 from .list import List as List
 from .report import Report as Report
 from .solve import Solve as Solve
+from .train import Train as Train
 from .watch import Watch as Watch

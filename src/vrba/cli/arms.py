@@ -4,20 +4,15 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from ..problems import AbstractProblem
-from ..train import Recipe
-from ._base import UsageError
-from .names import known_policies, known_potentials, pick
-from .recipe import RecipeFlags, new_recipe
-
 _BASELINE = "uniform"
 
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """What a comparison was asked for. `flags` are those of `vrba solve` that every run
-    gets; each has `num_threads`."""
+    """What a comparison was asked for. `flags` are those of the `command`, `solve` or
+    `train`, that every run gets; each has `num_threads`."""
 
+    command: str
     target: str
     set: tuple[str, ...]
     arms: tuple[str, ...]
@@ -43,43 +38,24 @@ class Settings:
 
     def words(self, arm: str, seed: int, run: Path) -> tuple[str, ...]:
         """The command of one run."""
-        policy, _, potential = arm.partition(":")
-        own = {"policy": policy, "potential": potential or None}
-        flags = own | self.flags | {"seed": seed, "out": run}
-        return ("solve", *self._problem(), *_as_words(flags))
+        flags = _policy(arm) | self.flags | {"seed": seed, "out": run}
+        return (self.command, *self._subject(), *_as_words(flags))
 
     def words_to_resume(self, arm: str, run: Path) -> tuple[str, ...]:
         """The command that goes on with it: what a folder may not tell is repeated."""
-        policy, _, potential = arm.partition(":")
-        flags = {"policy": policy, "potential": potential or None}
-        flags |= {"optimizer": self.flags.get("optimizer"), "resume": run}
-        return ("solve", *self._problem(), *_as_words(flags))
+        flags: dict[str, Any] = {"scale": self.flags.get("scale")}
+        if self.command == "solve":
+            flags = _policy(arm) | {"optimizer": self.flags.get("optimizer")}
+        return (self.command, *self._subject(), *_as_words(flags | {"resume": run}))
 
-    def _problem(self) -> list[str]:
+    def _subject(self) -> list[str]:
         return [self.target, *(w for pair in self.set for w in ("--set", pair))]
 
 
-def recipes_of(
-    arms: str, flags: RecipeFlags, problem: AbstractProblem, minutes: float | None
-) -> dict[str, Recipe]:
-    """From `uniform,vrba:exponential` to a recipe for each arm."""
-    policies = {name: name for name in known_policies()}
-    potentials = {name: name for name in known_potentials()}
-    found: dict[str, Recipe] = {}
-    for word in filter(None, (part.strip() for part in arms.split(","))):
-        name, colon, after = word.partition(":")
-        policy = pick("policy", name, policies)
-        potential = pick("potential", after, potentials) if colon else None
-        arm = f"{policy}:{potential}" if potential else policy
-        own = {"policy": policy, "potential": potential}
-        recipe = new_recipe(dataclasses.replace(flags, **own), problem, minutes, None)
-        same = [other for other, there in found.items() if there == recipe]
-        if same:
-            raise UsageError(f"The arms `{same[0]}` and `{arm}` are the same.")
-        found[arm] = recipe
-    if not found:
-        raise UsageError("`--policies` names none: give some, as in uniform,rad,vrba.")
-    return found
+def _policy(arm: str) -> dict[str, Any]:
+    """`POLICY:POTENTIAL` as flags."""
+    policy, _, potential = arm.partition(":")
+    return {"policy": policy, "potential": potential or None}
 
 
 def _as_words(flags: dict[str, Any]) -> list[str]:

@@ -1,6 +1,7 @@
 """`vrba compare`: several policies on equal budgets, with several seeds."""
 
 import dataclasses
+import json
 import shlex
 import sys
 from pathlib import Path
@@ -9,9 +10,8 @@ from typing import Annotated, Any
 from tyro.conf import OmitArgPrefixes, arg
 
 from ..core import precision
-from ..problems import AbstractProblem
+from ..data import open_pairs
 from ..report.markup import PAGE
-from ..train.run_folder import describe_problem
 from ._base import (
     DONE,
     FAILED,
@@ -20,16 +20,19 @@ from ._base import (
     UsageError,
     check_share,
 )
-from .arms import Settings, recipes_of
+from .arms import Settings
 from .children import run_all
 from .comparison import ComparisonFolder, text_of
+from .data import known_makers
 from .drawing import draw_report
-from .flags import Assignments, Count, Folder, Minutes, Switch, Target
-from .machine import bytes_of_run, choose_jobs, share_of_cores
+from .flags import Assignments, Count, Folder, Minutes, Name, Switch, Target
+from .machine import choose_jobs, share_of_cores
 from .names import known_policies, known_problems, listed
+from .operator_recipe import OperatorFlags, data_file, is_data, known_arms
 from .outcome import as_json
 from .recipe import RecipeFlags
-from .target import file_of, free_folder, load_problem, name_of
+from .subjects import AbstractSubject, Data, Equation, recipes_of
+from .target import file_of, free_folder, name_of
 from .watcher import Watcher
 
 _MINUTES = 1.0  # for each run, if neither time nor steps are given
@@ -37,24 +40,38 @@ _MINUTES = 1.0  # for each run, if neither time nor steps are given
 
 @dataclasses.dataclass(frozen=True)
 class Compare(AbstractCommand):
-    """Solve a problem with several policies, fairly: every arm has the same network,
-    points, optimizer and budget for a seed.
+    """Solve a problem, or train an operator, with several policies, fairly: every arm
+    has the same network, optimizer and budget for a seed.
 
     Runs go on side by side, each with its share of the machine.
     """
 
-    target: Target = None
+    target: Annotated[
+        Target,
+        arg(
+            help="FILE.py or a problem by name; for operators a file of pairs (.h5, "
+            f".npz, .mat) or {listed(known_makers())}",
+        ),
+    ] = None
     policies: Annotated[
-        str,
+        str | None,
         arg(
             metavar="A,B,C",
-            help=f"POLICY or POLICY:POTENTIAL: {listed(known_policies())}",
+            help=f"POLICY or POLICY:POTENTIAL: {listed(known_policies())}; for "
+            f"operators {', '.join(known_arms())}",
+            help_behavior_hint="",
         ),
-    ] = "uniform,rad,vrba"
+    ] = None
     set: Assignments = ()
     recipe: OmitArgPrefixes[RecipeFlags] = RecipeFlags()
+    scale: Name = None
+    """For operators: paper, laptop or tiny, of data that are made."""
+    model: Name = None
+    """For operators: the network."""
+    batch: Count = None
+    """For operators: samples in a step."""
     minutes: Minutes = None
-    """Minutes at most for each run; one if there is no `--steps`."""
+    """Minutes at most for each run; for a problem without `--steps` one."""
     seed: int = 0
     """The first seed."""
     seeds: int = 5
@@ -86,12 +103,12 @@ class Compare(AbstractCommand):
         _check(self)
         plan = _new(self) if self.resume is None else _resumed(self, self.resume)
         folder, settings = ComparisonFolder(plan.out), plan.settings
-        describe = describe_problem(plan.problem)
+        describe = plan.subject.describe()
         folder.write(settings, describe, {})
         watcher = Watcher(folder, settings)
         try:
             tasks = watcher.tasks()
-            watcher.begin(type(plan.problem).__name__, tasks, plan.jobs)
+            watcher.begin(describe["name"], tasks, plan.jobs)
             is_stopped = run_all(
                 tasks,
                 jobs=plan.jobs,
@@ -116,7 +133,7 @@ class _Plan:
     """A comparison that is about to begin, or to go on."""
 
     settings: Settings
-    problem: AbstractProblem
+    subject: AbstractSubject
     out: Path
     jobs: int
 
@@ -162,17 +179,19 @@ def _check(flags: Compare) -> None:
 
 def _new(flags: Compare) -> _Plan:
     minutes, target = flags.minutes, flags.target or ""
-    if minutes is None and flags.recipe.steps is None:
-        minutes = _MINUTES
     with precision(flags.recipe.dtype or "float64"):
-        problem = load_problem(target, flags.set)
-        recipes = recipes_of(flags.policies, flags.recipe, problem, minutes)
-        most = max(bytes_of_run(problem, recipe) for recipe in recipes.values())
+        subject = _subject(flags, target)
+        if subject.command == "solve" and (minutes, flags.recipe.steps) == (None, None):
+            minutes = _MINUTES
+        recipes = recipes_of(subject, flags.policies, minutes)
+        most = max(map(subject.bytes_of, recipes.values()))
     out = flags.out or free_folder(Path("runs") / f"compare-{name_of(target)}")
     jobs = flags.jobs or choose_jobs(flags.seeds * len(recipes), most)
-    given = dataclasses.asdict(flags.recipe) | {"minutes": minutes}
-    given |= {"diagnose": flags.diagnose}
+    given = subject.flags | {"minutes": minutes}
+    if subject.command == "solve":
+        given |= {"diagnose": flags.diagnose}
     settings = Settings(
+        subject.command,
         target,
         flags.set,
         tuple(recipes),
@@ -181,7 +200,31 @@ def _new(flags: Compare) -> _Plan:
         {name: value for name, value in given.items() if value is not None},
         share_of_cores(jobs),
     )
-    return _Plan(settings, problem, out, jobs)
+    return _Plan(settings, subject, out, jobs)
+
+
+def _subject(flags: Compare, target: str) -> AbstractSubject:
+    """What is compared; flags that are for the other kind are refused."""
+    own = {name: getattr(flags, name) for name in ("scale", "model", "batch")}
+    both = ("steps", "redraw", "dtype")
+    given = dataclasses.asdict(flags.recipe)
+    if is_data(target, flags.scale):
+        others = {name: v for name, v in given.items() if name not in both}
+        _refuse(
+            others | {"set": flags.set or None}, f"problems, and `{target}` is data"
+        )
+        scale = own.pop("scale")
+        shared = {name: given[name] for name in both}
+        pairs = open_pairs(data_file(target, scale))
+        return Data(pairs, scale, OperatorFlags(**own, **shared))
+    _refuse(own, f"operators, and `{target}` is a problem")
+    return Equation(target, flags.set, flags.recipe)
+
+
+def _refuse(flags: dict[str, Any], what: str) -> None:
+    for name, value in flags.items():
+        if value is not None:
+            raise UsageError(f"`--{name}` is for {what}: leave it out.")
 
 
 def _resumed(flags: Compare, out: Path) -> _Plan:
@@ -190,14 +233,19 @@ def _resumed(flags: Compare, out: Path) -> _Plan:
     if flags.target is not None:
         settings = dataclasses.replace(settings, target=flags.target)
     with precision(settings.flags.get("dtype") or "float64"):
-        problem = load_problem(settings.target, settings.set)
-    if describe_problem(problem) != described:
+        if settings.command == "train":
+            scale = settings.flags.get("scale")
+            pairs = open_pairs(data_file(settings.target, scale))
+            subject = Data(pairs, scale, OperatorFlags())
+        else:
+            subject = Equation(settings.target, settings.set, RecipeFlags())
+    if json.loads(as_json(subject.describe())) != described:
         raise UsageError(
             f"`{settings.target}` has changed since `{out}` was begun: arms would not "
-            "have solved the same problem. Begin a new comparison."
+            "have had the same to do. Begin a new comparison."
         )
     jobs = flags.jobs or max(1, share_of_cores(settings.num_threads))
-    return _Plan(settings, problem, out, jobs)
+    return _Plan(settings, subject, out, jobs)
 
 
 def _tell(flags: Compare, content: dict[str, Any], folder: ComparisonFolder) -> None:

@@ -13,15 +13,23 @@ from ._base import UsageError
 from .arms import Settings
 from .outcome import as_json
 
-FORMAT = 1
-_RULES = """
+FORMAT = 2
+_ITERATES = {
+    "solve": """
 A cell is the median over seeds [lowest, highest]. `selected` is the iterate with the
 lowest residual on held-out points, `last` the last one; `residual` is that of the
 equations there, of the selected one. A ratio is that of the selected iterates of one
-seed, which began with the same network and had the same pool. The interval after it is
-that of the sign test: with 95 % confidence from six seeds on, with fewer the range of
-the ratios. A difference stands out if the interval does not hold 1. Each arm is judged
-by itself: of many arms some will stand out by chance.
+seed, which began with the same network and had the same pool.""",
+    "train": """
+A cell is the median over seeds [lowest, highest]. `selected` is the iterate with the
+lowest error on the validation set, `last` the last one; errors are means over the test
+set, which neither was chosen by. A ratio is that of the selected iterates of one seed,
+which began with the same network.""",
+}
+_RULES = """
+The interval after a ratio is that of the sign test: with 95 % confidence from six seeds
+on, with fewer the range of the ratios. A difference stands out if the interval does not
+hold 1. Each arm is judged by itself: of many arms some will stand out by chance.
 """
 
 
@@ -49,6 +57,11 @@ class ComparisonFolder:
             )
         try:
             content = json.loads(self.file.read_text(encoding="utf-8"))
+            if content["format"] != FORMAT:
+                raise UsageError(
+                    f"`{self.path}` was made by another version of vrba: its page can "
+                    "be drawn, but the comparison cannot be resumed."
+                )
             found = content["settings"]
             parts = {name: tuple(found[name]) for name in ("set", "arms")}
             return Settings(**found | parts), content["problem"]
@@ -121,4 +134,5 @@ def text_of(content: Mapping[str, Any]) -> str:
         measure += ", for there is no reference; the points are the same for all arms"
     told = [*content["sentences"], *content["warnings"]]
     lines = "".join(f"- {line}\n" for line in told)
-    return f"{content['table']}\n{lines}\n{measure}.{_RULES}"
+    rules = _ITERATES[content["settings"]["command"]] + _RULES
+    return f"{content['table']}\n{lines}\n{measure}.{rules}"

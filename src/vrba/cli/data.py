@@ -2,6 +2,7 @@
 
 import dataclasses
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -58,15 +59,22 @@ class Data(AbstractFolderCommand):
 
     def made(self) -> Path:
         """The file, written if it was not there."""
-        kind = pick("data", self.target, known_makers())
-        scale = pick(f"scale of {self.target}", self.scale, kind.scales)
-        maker = kind(**(scale | parse_settings(kind, self.set)))
-        name = f"{shown(kind.__name__)}-{self.scale}"
         if self.set and self.out is None:
             raise UsageError("Say with `--out FILE` where data with `--set` go.")
-        path = self.out or Path("data") / f"{name}.h5"
-        with Bar(f"Making {name}") as bar:
-            return write_pairs(maker, path, on_progress=bar.update)
+        return make_data(self.target, self.scale, self.set, self.out)
+
+
+def make_data(
+    target: str, scale: str, settings: Sequence[str] = (), out: Path | None = None
+) -> Path:
+    """The file of data that can be made, written if it was not there."""
+    kind = pick("data", target, known_makers())
+    given = pick(f"scale of {target}", scale, kind.scales)
+    maker = kind(**(given | parse_settings(kind, settings)))
+    name = f"{shown(kind.__name__)}-{scale}"
+    with Bar(f"Making {name}") as bar:
+        path = out or Path("data") / f"{name}.h5"
+        return write_pairs(maker, path, on_progress=bar.update)
 
 
 def about(pairs: Pairs) -> dict[str, object]:

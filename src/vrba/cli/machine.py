@@ -1,16 +1,19 @@
 """How many runs a machine can make at once, and what share of it each gets."""
 
 import dataclasses
+import math
 import os
 from pathlib import Path
 
+from ..data import Pairs
 from ..optim import Adam, FromOptax
 from ..problems import AbstractProblem, Formulation
-from ..train import Recipe, Trainer
+from ..train import OperatorRecipe, Recipe, Trainer
 
 _PROGRAM_BYTES = 700e6  # Python with JAX and what it compiles
 _MATRICES = 10  # that a second-order step holds at once
 _ROWS = 100  # numbers for each point of the pool: derivatives, residuals, tilt
+_LAYERS = 500  # numbers for each point of a batch: channels of layers, there and back
 _USED_MEMORY = 0.8  # of what is free; the rest is for other programs
 _THREAD_SETTINGS = (
     "NPROC",  # XLA
@@ -57,6 +60,16 @@ def bytes_of_run(problem: AbstractProblem, recipe: Recipe) -> float:
     has_matrices = not isinstance(recipe.optimizer, Adam | FromOptax)
     size = num_params**2 if has_matrices else num_params
     return _PROGRAM_BYTES + 8.0 * (_MATRICES * size + _ROWS * num_rows)
+
+
+def bytes_of_operator_run(pairs: Pairs, recipe: OperatorRecipe) -> float:
+    """About what a run needs: all functions with their weights, and what a batch
+    becomes in each layer and back."""
+    numbers = math.prod(pairs.inputs.shape) + 2 * math.prod(pairs.outputs.shape)
+    rows = pairs.outputs.shape[1 if recipe.splits is None else 2 :]
+    return _PROGRAM_BYTES + 4.0 * (
+        2 * numbers + _LAYERS * recipe.batch_size * math.prod(rows)
+    )
 
 
 def free_bytes() -> float:

@@ -10,8 +10,8 @@ from tyro.conf import OmitArgPrefixes, arg
 
 from ..core import precision
 from ..problems import AbstractProblem
-from ..report import Panel, TensorBoard
-from ..train import AbstractCallback, Lines, Recipe, RunFolder, Several, Solution
+from ..report import Panel
+from ..train import Recipe, RunFolder, Solution
 from ..train import solve as solve_problem
 from ._base import (
     DONE,
@@ -34,6 +34,7 @@ from .recipe import (
     resumed_recipe,
     unreadable_parts,
 )
+from .retelling import retold, teller
 from .target import file_of, free_folder, load_problem, name_of
 
 
@@ -183,9 +184,9 @@ def _solve_one(
             start=start,
             resume=flags.resume is not None,
             allows_change=flags.allow_change,
-            callback=_callback(flags, panel, run),
+            callback=teller(panel, run, has_tensorboard=flags.tensorboard),
             diagnose=flags.diagnose,
-            command=_retold(flags.words),
+            command=retold(flags.words),
         )
     except KeyboardInterrupt:  # before the first step, or at the second Ctrl-C
         if RunFolder(run).checkpoint("latest").exists():
@@ -198,25 +199,6 @@ def _solve_one(
         sys.stderr.write("Stopped, and all is saved. ")
         sys.stderr.write(_how_to_resume(flags, recipe, run))
     return solution
-
-
-def _retold(words: tuple[str, ...]) -> str | None:
-    """The command without what only concerns where its result went."""
-    kept, rest = [], iter(words)
-    for word in rest:
-        if word == "--out":
-            next(rest, None)
-        elif word not in ("--json", "--debug") and not word.startswith("--out="):
-            kept.append(word)
-    return shlex.join(["vrba", *kept]) if kept else None
-
-
-def _callback(flags: Solve, panel: Panel | None, run: Path) -> AbstractCallback:
-    """Who tells of a run."""
-    teller = panel or Lines(tells_result=False)
-    if not flags.tensorboard:
-        return teller
-    return Several(teller, TensorBoard(run / "tensorboard"))
 
 
 def _how_to_resume(flags: Solve, recipe: Recipe, run: Path) -> str:

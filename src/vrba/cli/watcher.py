@@ -89,17 +89,23 @@ def _counted(count: int, noun: str) -> str:
 
 def _in_words(result: dict[str, Any]) -> str:
     """A run that has ended, on one line."""
-    text = f"residual {result['residual_l2']:.2e}"
+    found = []
     if result["error"]:
-        text = f"error {result['error']['selected']:.2e} (selected), {text}"
-    return f"{text}, {result['step']} steps, {span(result['seconds'])}"
+        found.append(f"error {result['error']['selected']:.2e} (selected)")
+    if result.get("residual_l2") is not None:
+        found.append(f"residual {result['residual_l2']:.2e}")
+    found += [f"{result['step']} steps", span(result["seconds"])]
+    return ", ".join(found)
 
 
 def _standing(entry: dict[str, Any] | None) -> tuple[str, ...]:
     """A run at work, in a few words."""
     if entry is None:
         return ("begins",)
-    error = entry.get("error")
-    known = "" if error is None else f"error {error:.2e}"
-    residual = f"residual {entry['residual_l2']:.2e}"
-    return (f"step {entry['step']}", residual, known, span(entry["seconds"]))
+    names = {"residual_l2": "residual", "error": "error"}
+    known = [
+        f"{name} {entry[key]:.2e}"
+        for key, name in names.items()
+        if entry.get(key) is not None
+    ]
+    return (f"step {entry['step']}", *known, span(entry["seconds"]))

@@ -19,6 +19,7 @@ from .misfits import MeanSquare as MeanSquare
 from .misfits import Relative as Relative
 from .misfits import Sobolev as Sobolev
 from .operator import Operator as Operator
+from .operator_defaults import default_operator_recipe as default_operator_recipe
 from .operator_recipe import OperatorRecipe as OperatorRecipe
 from .operator_trainer import OperatorCheck as OperatorCheck
 from .operator_trainer import OperatorState as OperatorState

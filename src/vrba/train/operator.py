@@ -56,8 +56,10 @@ class Operator:
             network = network_of(recipe, frame, as_root(about["seed"]))
             like = eqx.filter(network, eqx.is_inexact_array)
             both, header = load_tree(folder.checkpoint("best"), (like, like))
+        best, last = both
         result = header | {"about": about}
-        return Operator(recipe, frame, *both, folder.record(), result, folder.path)
+        record, path = folder.record(), folder.path
+        return Operator(recipe, frame, best, last, record, result, path)
 
     def network(self, params: Any = None) -> Any:
         """The trained network, which sees and gives scaled functions."""

@@ -14,6 +14,7 @@ from .about import program
 from .callbacks import AbstractCallback, Lines, Plan
 from .frame import describe_frame
 from .operator import Operator
+from .operator_defaults import default_operator_recipe
 from .operator_fields import fields_of
 from .operator_recipe import OperatorRecipe
 from .operator_trainer import OperatorCheck, OperatorState, OperatorTrainer
@@ -25,7 +26,7 @@ PERCENTILES = (50, 95, 99)
 
 def train_operator(
     data: Pairs | str | os.PathLike[str],
-    recipe: OperatorRecipe,
+    recipe: OperatorRecipe | None = None,
     seed: int = 0,
     minutes: float | int | None = None,
     run: str | os.PathLike[str] | None = None,
@@ -37,13 +38,15 @@ def train_operator(
 ) -> Operator:
     """Trains an operator on pairs of functions, within `minutes` or the recipe's steps.
 
-    `data` are pairs, or the file that holds them. With a folder `run` everything is
-    saved there every `save_every` seconds; `resume=True` goes on with such a run as if
-    it had never stopped. Ctrl-C stops after the current step and returns what there is.
+    `data` are pairs, or the file that holds them; without a recipe one is chosen from
+    them (`default_operator_recipe`). With a folder `run` everything is saved there
+    every `save_every` seconds; `resume=True` goes on with such a run as if it had never
+    stopped. Ctrl-C stops after the current step and returns what there is.
     """
     if minutes is not None and not minutes > 0:
         raise ValueError(f"`minutes` must be positive, got {minutes}.")
     pairs = data if isinstance(data, Pairs) else open_pairs(data)
+    recipe = default_operator_recipe(pairs) if recipe is None else recipe
     if pairs.num_test < 1:
         raise ValueError("There are no functions in the part `test`: give some.")
     folder = None if run is None else RunFolder(run)
@@ -59,7 +62,8 @@ def train_operator(
         trainer = OperatorTrainer(pairs, recipe, seed)
         about = {
             "operator": describe(recipe),
-            "data": _fingerprint(pairs),
+            "data": fingerprint(pairs),
+            "file": None if isinstance(data, Pairs) else str(data),
             "frame": describe_frame(pairs, trainer.frame),
             "seed": seed,
             "minutes": minutes,
@@ -76,7 +80,7 @@ def train_operator(
         return one.go(None, resume)
 
 
-def _fingerprint(pairs: Pairs) -> dict[str, Any]:
+def fingerprint(pairs: Pairs) -> dict[str, Any]:
     """What tells data from others, beside their moments: where they come from."""
     shapes = [list(pairs.inputs.shape), list(pairs.outputs.shape)]
     made_by = pairs.about.get("settings", {}).get("class")

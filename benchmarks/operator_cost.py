@@ -1,0 +1,145 @@
+"""What the policy adds to a step of each operator, and a DeepONet against torch.
+
+Arms take turns, some steps each, in one run: what else the machine does meets all of
+them. Torch is installed by name into an environment of its own, `build/torch`.
+"""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jax
+import numpy as np
+
+import vrba
+from vrba.core import precision
+from vrba.data import Bubble, Kolmogorov, Pairs, Wave
+from vrba.train import OperatorTrainer, operator_arms
+
+TORCH = "torch==2.13.0"
+ARMS = {
+    "uniform": operator_arms.uniform,
+    "quadratic": lambda recipe: operator_arms.tilted(recipe, vrba.Quadratic()),
+    "exponential": lambda recipe: operator_arms.tilted(recipe, vrba.Exponential()),
+}
+
+
+def random_pairs(kind, scale: str) -> Pairs:
+    """Pairs of random numbers with the shapes of a data set: a step takes the same."""
+    maker = kind(**kind.scales[scale])
+    grid = tuple(map(len, maker.axes()))
+    in_grid = grid[:2] if len(grid) > 1 else (maker.num_sensors,)
+    random = np.random.default_rng(0)
+    shape = lambda part: (maker.num_funcs, *part, 1)
+    return Pairs(
+        random.standard_normal(shape(in_grid), np.float32),
+        random.standard_normal(shape(grid), np.float32),
+        maker.names,
+        maker.axes(),
+        None,
+        maker.num_train,
+        maker.num_valid,
+        maker.num_test,
+        about={"settings": {"class": kind.__name__}},
+    )
+
+
+class Arm:
+    """One way to train, a few steps at a time; `seconds` are those of a step."""
+
+    def __init__(self, pairs: Pairs, change, num_steps: int):
+        recipe = change(vrba.default_operator_recipe(pairs))
+        self.trainer = OperatorTrainer(pairs, recipe, 0)
+        self.num_steps = min(num_steps, self.trainer.redraw_every)
+        self.state = self.trainer.init()
+        self.seconds: list[float] = []
+        self.go()
+        self.seconds.clear()
+
+    def go(self) -> None:
+        """A draw, as often as a run makes one, and some steps."""
+        share = self.num_steps / self.trainer.redraw_every
+        start = time.perf_counter()
+        state = jax.block_until_ready(self.trainer.redraw(self.state))
+        middle = time.perf_counter()
+        self.state, _ = self.trainer.advance(state, self.num_steps)
+        jax.block_until_ready(self.state)
+        spent = share * (middle - start) + time.perf_counter() - middle
+        self.seconds.append(spent / self.num_steps)
+
+
+class Torch:
+    """The same DeepONet in another process, which waits for its turn."""
+
+    def __init__(self, num_steps: int):
+        home = Path("build") / "torch"
+        python = home / "bin" / "python"
+        if not python.exists():
+            subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
+            install = [str(python), "-m", "pip", "install", "-q", TORCH, "numpy"]
+            subprocess.run(install, check=True)
+        script = Path(__file__).with_name("torch_deeponet.py")
+        self.process = subprocess.Popen(
+            [str(python), str(script)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.about = self.answer()
+        self.num_steps, self.seconds = num_steps, []
+        self.go()
+        self.seconds.clear()
+
+    def answer(self) -> str:
+        """The next line that it says."""
+        assert self.process.stdout is not None
+        return self.process.stdout.readline()
+
+    def go(self) -> None:
+        """Some steps."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{self.num_steps}\n")
+        self.process.stdin.flush()
+        self.seconds.append(float(self.answer()) / self.num_steps)
+
+    def close(self) -> None:
+        """Ends the process."""
+        self.process.kill()
+
+
+def compare(kind, scale: str, num_steps: int, num_turns: int, *, with_torch=False):
+    """Medians of a step, and the median of the ratios to uniform turn by turn."""
+    pairs = random_pairs(kind, scale)
+    with precision("float32"):
+        arms = {name: Arm(pairs, change, num_steps) for name, change in ARMS.items()}
+        if with_torch:
+            arms["torch"] = Torch(num_steps)
+        for _ in range(num_turns):
+            for arm in arms.values():
+                arm.go()
+    first = arms["uniform"]
+    model = type(first.trainer.recipe.model).__name__
+    params = first.trainer.num_params
+    print(f"{model}, {params} parameters, {scale} data, {num_turns} turns:")
+    for name, arm in arms.items():
+        ratios = np.array(arm.seconds) / np.array(first.seconds)
+        median, spread = np.median(ratios), np.percentile(ratios, (25, 75))
+        print(
+            f"  {name:12} {1e3 * np.median(arm.seconds):9.3f} ms a step, "
+            f"{median:.3f} of uniform [{spread[0]:.3f}, {spread[1]:.3f}]"
+        )
+    if with_torch:
+        print(f"  torch: parameters, version, threads {arms['torch'].about.strip()}")
+        arms["torch"].close()
+
+
+def main() -> None:
+    """All three models."""
+    compare(Bubble, "paper", 24, 60, with_torch=True)
+    compare(Kolmogorov, "laptop", 3, 12)
+    compare(Wave, "laptop", 3, 12)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""From flags to a recipe for an operator, and from what was typed to data."""
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from tyro.conf import arg
+
+from .. import models
+from ..core import rebuild, shown
+from ..data import Pairs
+from ..models import AbstractOperatorArchitecture
+from ..train import OperatorRecipe, RunFolder, default_operator_recipe, operator_arms
+from ..train.about import known_classes
+from ._base import UsageError
+from .data import known_makers, make_data
+from .flags import Count, Name
+from .names import classes_in, known_potentials, known_problems, listed, pick
+
+_SUFFIXES = (".h5", ".hdf5", ".npz", ".mat")
+_UNIFORM = {
+    "uniform": operator_arms.uniform,
+    "uniform-as-published": operator_arms.uniform_as_published,
+}
+
+
+def known_models() -> dict[str, type[AbstractOperatorArchitecture]]:
+    """The networks for operators."""
+    found = classes_in(models, AbstractOperatorArchitecture)
+    return {shown(kind.__name__): kind for kind in found}
+
+
+def known_arms() -> tuple[str, ...]:
+    """How functions and places can be treated: alike, or by a potential."""
+    return (*_UNIFORM, *known_potentials())
+
+
+def is_data(target: str | None, scale: str | None) -> bool:
+    """Whether a target is data for operators: their name, or a file of pairs. A name
+    that is also that of an equation means data if a scale is given."""
+    plain = (target or "").casefold()
+    if Path(plain).suffix in _SUFFIXES:
+        return True
+    return plain in known_makers() and (
+        scale is not None or plain not in known_problems()
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class OperatorFlags:
+    """What is not given is chosen from the data."""
+
+    model: Annotated[Name, arg(help=listed(known_models()))] = None
+    policy: Annotated[Name, arg(help=", ".join(known_arms()))] = None
+    batch: Count = None
+    """Samples in a step."""
+    redraw: Count = None
+    """Steps until the distribution of samples is refreshed; an epoch unless given."""
+    steps: Count = None
+    """Steps at most, along which the rate falls to zero."""
+    dtype: Annotated[
+        Literal["float32", "float64"] | None,
+        arg(metavar="TYPE", help="float32 or float64", help_behavior_hint=""),
+    ] = None
+
+
+def data_file(target: str, scale: str | None) -> Path:
+    """The file of pairs; those that come with vrba are made if they are not there."""
+    if Path(target).suffix in _SUFFIXES:
+        if scale is not None:
+            raise UsageError(f"`--scale {scale}` is for data that come with vrba.")
+        return Path(target)
+    hint = " For data of your own give their file, such as pairs.h5."
+    pick("data", target, known_makers(), hint)
+    return make_data(target, scale or "laptop")
+
+
+def new_operator_recipe(flags: OperatorFlags, pairs: Pairs) -> OperatorRecipe:
+    """The default recipe of the data, with the flags on top."""
+    model = None
+    if flags.model is not None:
+        model = pick("model", flags.model, known_models())()
+    try:
+        recipe = default_operator_recipe(pairs, flags.steps, model)
+        recipe = with_arm(recipe, flags.policy)
+        given: dict[str, Any] = {"batch_size": flags.batch, "dtype": flags.dtype}
+        given |= {"redraw_every": flags.redraw}
+        given = {name: value for name, value in given.items() if value is not None}
+        return dataclasses.replace(recipe, **given)
+    except UsageError:
+        raise
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def with_arm(recipe: OperatorRecipe, name: str | None) -> OperatorRecipe:
+    """The recipe with the policy of this name."""
+    if name is None:
+        return recipe
+    arm = pick("policy", name, {known: known for known in known_arms()})
+    if arm in _UNIFORM:
+        return _UNIFORM[arm](recipe)
+    return operator_arms.tilted(recipe, known_potentials()[arm]())
+
+
+def resumed_operator_recipe(run: Path, steps: int | None) -> OperatorRecipe:
+    """The recipe of a run, with another number of steps if given."""
+    about = RunFolder(run).about()
+    if "operator" not in about:
+        raise UsageError(f"`{run}` is a run of `vrba solve`: resume it with that.")
+    recipe = rebuild(about["operator"], known_classes())
+    if steps is None:
+        return recipe
+    return dataclasses.replace(recipe, max_steps=steps)
+
+
+def open_target(target: str | None, scale: str | None, run: Path | None) -> Path:
+    """The file that is meant, or that of a run."""
+    if target is not None:
+        return data_file(target, scale)
+    file = None if run is None else RunFolder(run).about().get("file")
+    if file is None:
+        raise UsageError(f"Give the data: a file, or one of {listed(known_makers())}.")
+    if not Path(file).exists():
+        raise UsageError(f"The data of the run, `{file}`, are not there: give them.")
+    return Path(file)

@@ -1,0 +1,206 @@
+"""`vrba train`, and `vrba compare` for operators."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_cases import call
+
+import vrba
+from vrba.cli import children, machine
+from vrba.cli.operator_recipe import OperatorFlags, new_operator_recipe
+from vrba.cli.subjects import Data, recipes_of
+from vrba.data import Bubble, Kolmogorov, Wave, open_pairs, write_pairs
+
+pytestmark = pytest.mark.xdist_group("cli operators")  # one folder
+
+QUICK = ["--steps", 4, "--batch", 5]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder to work in, with data; children share what they compile."""
+    path, before = tmp_path_factory.mktemp("operators"), Path.cwd()
+    write_pairs(Bubble(**Bubble.scales["tiny"]), path / "pairs.h5")
+    shared = {"JAX_COMPILATION_CACHE_DIR": str(path / "compiled")}
+    shared |= {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            children, "environment", lambda count: machine.environment(count) | shared
+        )
+        os.chdir(path)
+        yield path
+    os.chdir(before)
+
+
+@pytest.fixture(scope="module")
+def done(folder):
+    return call("train", "pairs.h5", *QUICK, "--seed", 3, "--json", "--out", "one")
+
+
+def test_train_leaves_a_folder_that_can_be_loaded(done, folder):
+    code, out, err = done
+    told = json.loads(out.splitlines()[-1])
+    assert code == 0 and "batches of 5 of 20 samples" in err
+    assert told["step"] == 4 and told["run"] == "one" and told["seed"] == 3
+    pairs = open_pairs("pairs.h5")
+    operator = vrba.Operator.load("one")
+    errors = operator.errors(pairs)
+    assert told["errors"]["selected"] == pytest.approx(np.mean(errors), rel=1e-6)
+    assert told["errors"]["p95"] == pytest.approx(np.percentile(errors, 95), rel=1e-6)
+    last = operator.last_errors(pairs)
+    assert told["errors"]["last"] == pytest.approx(np.mean(last), rel=1e-6)
+    assert told["weights_bytes"] >= 4 * 20 * 50  # a number for each point
+    page = Path("one/report.html").read_text()
+    assert "vrba train pairs.h5" in page and "--out" not in page
+
+
+def test_fields_are_those_of_the_test_set(done, folder):
+    pairs, operator = open_pairs("pairs.h5"), vrba.Operator.load("one")
+    with np.load("one/fields.npz") as fields:
+        inputs, truth = pairs.load("test")
+        found = operator(inputs)
+        std, mean = (float(f(pairs.load("train")[1])) for f in (np.std, np.mean))
+        miss = (found - truth)[..., 0] / std
+        size = np.sqrt(np.mean(((truth - mean)[..., 0] / std) ** 2, axis=1))
+        errors = np.sqrt(np.mean(miss**2, axis=1)) / size
+        np.testing.assert_allclose(fields["errors"], errors, rtol=1e-3)
+        assert fields["shown ids"][0] == np.argmax(errors)
+        np.testing.assert_array_equal(fields["shown truth"], truth[fields["shown ids"]])
+        over_time = np.abs(miss) / size[:, None]
+        np.testing.assert_allclose(
+            fields["errors over time"][:, 0], over_time.mean(axis=0), rtol=1e-3
+        )
+        np.testing.assert_allclose(
+            fields["errors over time"][:, 3], over_time.max(axis=0), rtol=1e-3
+        )
+        assert fields["mass"].mean() == pytest.approx(1)
+        assert fields["mean weight"].mean() == pytest.approx(1, rel=1e-5)
+        assert [str(name) for name in fields["coordinates"]] == ["t"]
+
+
+def test_train_goes_on_as_if_never_stopped(done, folder):
+    whole = call("train", "pairs.h5", "--steps", 6, "--batch", 5, "--out", "whole")
+    assert whole[0] == 0
+    words = ["train", "pairs.h5", "--steps", 6, "--batch", 5, "--out", "broken"]
+    assert call(*words, "--minutes", 1e-9)[0] == 0
+    code, _, _ = call("train", "--resume", "broken", "--minutes", 5)
+    first, second = vrba.Operator.load("whole"), vrba.Operator.load("broken")
+    assert code == 0 and second.result["step"] == 6
+    pairs = open_pairs("pairs.h5")
+    np.testing.assert_array_equal(first.last_errors(pairs), second.last_errors(pairs))
+
+
+def test_arms_differ_in_what_they_say_only():
+    pairs = made(Bubble)
+    recipes = recipes_of(Data(pairs, None, OperatorFlags()), None, None)
+    fair, published = recipes["uniform"], recipes["uniform-as-published"]
+    assert published.optimizer.l2 == 1e-4 and fair.optimizer.l2 == 0
+    assert fair.batches.shuffles and not published.batches.shuffles
+    potentials = [recipes[k].policy.potential for k in ("quadratic", "exponential")]
+    assert potentials == [vrba.Quadratic(), vrba.Exponential()]
+    for recipe in recipes.values():
+        assert recipe.model == fair.model and recipe.max_steps == fair.max_steps
+        assert recipe.optimizer.schedule == fair.optimizer.schedule
+
+
+def made(kind, **settings):
+    """Pairs of the right shapes, of zeros."""
+    maker = kind(**(kind.scales["tiny"] | settings))
+    grid = tuple(map(len, maker.axes()))
+    in_grid = grid[:2] if len(grid) > 1 else (maker.num_sensors,)
+    return vrba.data.Pairs(
+        np.zeros((maker.num_funcs, *in_grid, 1)),
+        np.zeros((maker.num_funcs, *grid, 1)),
+        maker.names,
+        maker.axes(),
+        None,
+        maker.num_train,
+        maker.num_valid,
+        maker.num_test,
+        about={"settings": {"class": kind.__name__}},
+    )
+
+
+@pytest.mark.parametrize("kind", [Bubble, Kolmogorov, Wave])
+def test_every_data_set_has_a_recipe_that_fits(kind):
+    recipe = new_operator_recipe(OperatorFlags(steps=7), made(kind))
+    assert recipe.optimizer.schedule == vrba.optim.Cosine(7) and recipe.max_steps == 7
+    assert (recipe.splits == "t") == (kind is Wave)
+    vrba.train.OperatorTrainer(made(kind), recipe, 0)
+
+
+def test_data_of_ones_own_get_a_network_that_fits():
+    zeros, axis = np.zeros((20, 12, 1)), np.linspace(0, 1, 12)
+    on_grid = vrba.data.Pairs(zeros, zeros, ("x",), (axis,), None, 16, 2, 2)
+    uneven = vrba.data.Pairs(zeros, zeros, ("x",), (axis**2,), None, 16, 2, 2)
+    assert isinstance(vrba.default_operator_recipe(on_grid).model, vrba.FNO)
+    assert isinstance(vrba.default_operator_recipe(uneven).model, vrba.DeepONet)
+
+
+@pytest.fixture(scope="module")
+def compared(folder):
+    words = ["pairs.h5", "--policies", "uniform,Exponential", "--seeds", 2]
+    return call("compare", *words, *QUICK, "--out", "both", "--json")
+
+
+def test_compare_trains_every_arm(compared, folder):
+    code, out, err = compared
+    found = json.loads(out.splitlines()[-1])
+    assert code == 0, err
+    assert set(found["arms"]) == {"uniform", "exponential"}
+    assert len(found["runs"]) == 4 and found["settings"]["command"] == "train"
+    for run in found["runs"]:
+        path = Path("both") / run["arm"] / f"seed-{run['seed']}"
+        operator = vrba.Operator.load(path)
+        assert run["error"]["selected"] == operator.result["errors"]["selected"]
+        assert operator.result["step"] == 4
+    assert "exponential" in found["sentences"][0]
+    assert "validation set" in Path("both/table.md").read_text()
+    assert Path("both/report.html").exists()
+
+
+def test_compare_of_operators_can_be_resumed(compared, folder):
+    before = Path("both/uniform/seed-0/checkpoint/best.npz").stat().st_mtime_ns
+    code, _, err = call("compare", "--resume", "both")
+    assert code == 0 and "0 of them left" in err
+    after = Path("both/uniform/seed-0/checkpoint/best.npz").stat().st_mtime_ns
+    assert after == before
+
+
+MISTAKES = {
+    "Give data to train on": ["train"],
+    "There is no data `bubbel`. Did you mean `bubble`?": ["train", "bubbel"],
+    "There is no model `fnoo`": ["train", "pairs.h5", "--model", "fnoo"],
+    "There is no policy `rad`": ["train", "pairs.h5", "--policy", "rad"],
+    "`--scale tiny` is for data that come": ["train", "pairs.h5", "--scale", "tiny"],
+    "`batch_size` is 21, more than the 20": ["train", "pairs.h5", "--batch", 21],
+    "`--minutes` must be positive": ["train", "pairs.h5", "--minutes", 0],
+    "`one` already holds a run": ["train", "pairs.h5", "--out", "one"],
+    "`--batch` is that of the run": ["train", "--resume", "one", "--batch", 3],
+    "`--points` is for problems": ["compare", "pairs.h5", "--points", 3],
+    "`--batch` is for operators": ["compare", "burgers", "--batch", 3],
+    "of an operator is one of uniform": [
+        "compare",
+        "pairs.h5",
+        "--policies",
+        "vrba:cosh",
+    ],
+    "is no run folder": ["train", "--resume", "nowhere"],
+}
+
+
+@pytest.mark.parametrize("message", MISTAKES)
+def test_mistakes_are_told(message, done, folder):
+    code, _, err = call(*MISTAKES[message])
+    assert code == 2 and message in " ".join(err.split())
+
+
+def test_a_name_of_both_kinds_means_data_if_a_scale_is_given(folder):
+    words = ["--policies", "nothing", "--seeds", 1]
+    problem = call("compare", "wave", *words)[2]
+    assert "vrba-weighting" in problem  # one of the policies for points
+    data = call("compare", "wave", "--scale", "tiny", *words)[2]
+    assert "uniform-as-published" in data
