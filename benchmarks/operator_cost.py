@@ -29,7 +29,8 @@ def random_pairs(kind, scale: str) -> Pairs:
     """Pairs of random numbers with the shapes of a data set: a step takes the same."""
     maker = kind(**kind.scales[scale])
     grid = tuple(map(len, maker.axes()))
-    in_grid = grid[:2] if len(grid) > 1 else (maker.num_sensors,)
+    in_grid = tuple(n for n, name in zip(grid, maker.names, strict=True) if name != "t")
+    in_grid = in_grid or (maker.num_sensors,)
     random = np.random.default_rng(0)
     shape = lambda part: (maker.num_funcs, *part, 1)
     return Pairs(

@@ -110,7 +110,8 @@ def made(kind, **settings):
     """Pairs of the right shapes, of zeros."""
     maker = kind(**(kind.scales["tiny"] | settings))
     grid = tuple(map(len, maker.axes()))
-    in_grid = grid[:2] if len(grid) > 1 else (maker.num_sensors,)
+    in_grid = tuple(n for n, name in zip(grid, maker.names, strict=True) if name != "t")
+    in_grid = in_grid or (maker.num_sensors,)
     return vrba.data.Pairs(
         np.zeros((maker.num_funcs, *in_grid, 1)),
         np.zeros((maker.num_funcs, *grid, 1)),
