@@ -20,9 +20,8 @@ def plot_adaptivity(fields: Arrays | None) -> Figure | None:
     if fields and _has_any(fields.get("mass")):
         draws.append(_draw_mass)
     if fields and _has_any(fields.get("mean weight")):
-        axes = _weight_axes(fields)
         draws.append(_draw_weight)
-        if len(axes) > 2 and "t" in axes:
+        if fields["mean weight"].ndim > 2 and "t" in _weight_axes(fields):
             draws.append(_draw_weight_over_time)
     if not fields or not draws:
         return None
@@ -33,7 +32,10 @@ def plot_adaptivity(fields: Arrays | None) -> Figure | None:
 
 
 def _has_any(values: np.ndarray | None) -> bool:
-    return values is not None and bool(np.any(np.isfinite(values) & (values > 0)))
+    """Whether there are places, and values there that a logarithm knows."""
+    if values is None or values.ndim == 0:
+        return False
+    return bool(np.any(np.isfinite(values) & (values > 0)))
 
 
 def _draw_mass(panel: Axes, fields: Arrays) -> None:
@@ -49,13 +51,15 @@ def _draw_mass(panel: Axes, fields: Arrays) -> None:
 
 
 def _weight_axes(fields: Arrays) -> dict[str, np.ndarray]:
-    """The coordinates of a sample: those of a function, but for time if a sample is one
-    time of it."""
+    """The coordinates of a sample: those of a function, but for the one that was split,
+    likely time, if a sample is one place along it."""
     axes, weight = output_axes(fields), fields["mean weight"]
-    if "places" in fields:
+    if "places" in fields or weight.ndim == len(axes):
         return axes
-    if weight.ndim < len(axes):
-        axes = {name: axis for name, axis in axes.items() if name != "t"}
+    for split in sorted(axes, key=lambda name: name != "t"):
+        rest = {name: axis for name, axis in axes.items() if name != split}
+        if tuple(axis.size for axis in rest.values()) == weight.shape:
+            return rest
     return axes
 
 

@@ -16,8 +16,8 @@ COLUMNS = {
 
 def plot_errors_over_time(fields: Arrays | None) -> Figure | None:
     """Mean, percentiles and largest error of the test functions against time. None if
-    the outputs have no time."""
-    if not fields or not {KEY, "t"} <= fields.keys():
+    the outputs have no time, or are met to the last digit."""
+    if not fields or not {KEY, "t"} <= fields.keys() or not np.any(fields[KEY] > 0):
         return None
     figure, (panel,) = new_panels(1)
     for values, label, style in zip(
