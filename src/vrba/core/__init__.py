@@ -27,6 +27,7 @@ from .record import read_last_line as read_last_line
 from .record import read_lines as read_lines
 from .result import ending as ending
 from .result import floor_of as floor_of
+from .result import operator_sentence as operator_sentence
 from .result import result_sentence as result_sentence
 from .roots import find_root as find_root
 from .status import Status as Status

@@ -23,8 +23,9 @@ def ending(text: str) -> str:
 
 
 def floor_of(errors: Mapping[str, float]) -> float:
-    """Below three times its own error a reference cannot tell errors apart."""
-    return 3 * errors["of_reference"]
+    """Below three times its own error a reference cannot tell errors apart; what is not
+    known to have one is taken as it is."""
+    return 3 * errors.get("of_reference", 0.0)
 
 
 def result_sentence(name: str, result: Mapping[str, Any]) -> str:
@@ -46,4 +47,16 @@ def result_sentence(name: str, result: Mapping[str, Any]) -> str:
     return text + (
         f"; relative L2 error {signs[0]}{shown[0]:.2e} (selected by residual), "
         f"{signs[1]}{shown[1]:.2e} (last)."
+    )
+
+
+def operator_sentence(name: str, result: Mapping[str, Any]) -> str:
+    """The result of a run that trained an operator in one sentence."""
+    errors = result["errors"]
+    return (
+        f"{name}: relative L2 error {errors['selected']:.2e} (selected by validation "
+        f"error), {errors['last']:.2e} (last), mean over functions of the test set; of "
+        f"the selected half are below {errors['p50']:.2e} and the worst is "
+        f"{errors['max']:.2e}; after {result['step']} steps and "
+        f"{result['seconds']:.0f} s."
     )

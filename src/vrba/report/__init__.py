@@ -2,11 +2,17 @@
 
 from .bar import Bar as Bar
 from .board import Board as Board
+from .figures import plot_adaptivity as plot_adaptivity
 from .figures import plot_arms_dynamics as plot_arms_dynamics
+from .figures import plot_arms_errors as plot_arms_errors
+from .figures import plot_arms_over_time as plot_arms_over_time
 from .figures import plot_comparison as plot_comparison
 from .figures import plot_curves as plot_curves
 from .figures import plot_drawn as plot_drawn
 from .figures import plot_dynamics as plot_dynamics
+from .figures import plot_error_distribution as plot_error_distribution
+from .figures import plot_errors_over_time as plot_errors_over_time
+from .figures import plot_functions as plot_functions
 from .figures import plot_residual as plot_residual
 from .figures import plot_solution as plot_solution
 from .figures import plot_weights as plot_weights

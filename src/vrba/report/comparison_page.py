@@ -6,7 +6,12 @@ from typing import Any
 from urllib.parse import quote
 
 from ..diagnose import find_stages, find_warnings
-from .figures import plot_arms_dynamics, plot_comparison
+from .figures import (
+    plot_arms_dynamics,
+    plot_arms_errors,
+    plot_arms_over_time,
+    plot_comparison,
+)
 from .markup import (
     PAGE,
     Page,
@@ -72,7 +77,40 @@ def _pictures(comparison: ComparisonRecord) -> list[Picture]:
         )
         title = "Dynamics of learning"
         found.append(Picture("arms-dynamics", title, caption, dynamics))
-    return found
+    return found + (_operator_pictures(comparison) if comparison.is_operator else [])
+
+
+def _operator_pictures(comparison: ComparisonRecord) -> list[Picture]:
+    """How errors spread over functions, and over time."""
+    arms = comparison.arms
+    errors = {
+        arm: [run.result["errors"] for run in runs if run.result.get("errors")]
+        for arm, runs in arms.items()
+    }
+    shared = ("t", "errors over time")
+    times = {arm: [run.arrays(*shared) for run in runs] for arm, runs in arms.items()}
+    drawn = (
+        (
+            "arms-errors",
+            "Errors of functions",
+            "Percentiles over the functions of the test set, the median over seeds as "
+            "a line, lowest to highest as bars: arms may agree on most functions and "
+            "differ on the hardest.",
+            plot_arms_errors(errors),
+        ),
+        (
+            "arms-over-time",
+            "Error against time",
+            "Mean and largest over the functions of the test set, the median over "
+            "seeds: who is ahead late is often not who is ahead early.",
+            plot_arms_over_time(times),
+        ),
+    )
+    return [
+        Picture(name, title, caption, found)
+        for name, title, caption, found in drawn
+        if found is not None
+    ]
 
 
 def _failures(content: dict[str, Any]) -> list[str]:

@@ -28,9 +28,40 @@ _OF_EACH = {
 }
 
 
+_OF_FUNCTIONS = {
+    "selected": "mean",
+    "p50": "50 % below",
+    "p95": "95 % below",
+    "p99": "99 % below",
+    "max": "largest",
+}
+
+
 def error_rows(run: RunRecord) -> list[list[str]]:
-    """Errors of each field that has a reference, in several norms, below a heading;
-    nothing if none has."""
+    """Errors below a heading: of an operator over functions, else of each field that
+    has a reference in several norms; nothing if none are known."""
+    return _function_rows(run) if run.is_operator else _field_rows(run)
+
+
+def _function_rows(run: RunRecord) -> list[list[str]]:
+    """Of both iterates on the test set, and on the set that one was selected by."""
+    result = run.result
+    errors = result.get("errors")
+    if not errors:
+        return []
+    rest = [""] * (len(_OF_FUNCTIONS) - 1)
+    rows = [["relative L2 error of functions", *_OF_FUNCTIONS.values()]]
+    rows.append(["test set, selected", *(_number(errors[k]) for k in _OF_FUNCTIONS)])
+    rows.append(["test set, last", _number(errors["last"]), *rest])
+    scores = {"selected": result.get("score"), "last": result.get("last_score")}
+    for which, score in scores.items():
+        if score is not None:
+            rows.append([f"validation set, {which}", _number(score), *rest])
+    return rows
+
+
+def _field_rows(run: RunRecord) -> list[list[str]]:
+    """In several norms, of each field that has a reference."""
     fields = run.fields or {}
     names = [str(name) for name in fields.get("fields", ())]
     known = [name for name in names if f"reference {name}" in fields]

@@ -5,12 +5,19 @@ import json
 import os
 import re
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..core import BrokenFileError, load_header, read_lines, result_sentence
+from ..core import (
+    BrokenFileError,
+    load_header,
+    operator_sentence,
+    read_lines,
+    result_sentence,
+)
 
 Entry = dict[str, Any]
 
@@ -49,8 +56,26 @@ class RunRecord:
 
     @property
     def name(self) -> str:
-        """The problem's name."""
+        """That of the problem, or of the data of an operator."""
+        if self.is_operator:
+            name = str(_part(self.about, "data").get("name") or "operator")
+            return name[:1].upper() + name[1:]
         return str(_part(self.about, "problem").get("name", self.path.name))
+
+    @property
+    def is_operator(self) -> bool:
+        """Whether it trains an operator, and does not solve a problem."""
+        return "operator" in self.about
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Those of training."""
+        return _part(self.about, "operator" if self.is_operator else "recipe")
+
+    @property
+    def error_name(self) -> str:
+        """What the logged error is."""
+        return "validation error" if self.is_operator else "relative L2 error"
 
     @property
     def has_ended(self) -> bool:
@@ -77,14 +102,16 @@ class RunRecord:
 
     def sentence(self) -> str:
         """The result, or where the run stands."""
-        if self.has_ended and "residual_l2" in self.result:
-            return result_sentence(self.name, self.result)
+        say = operator_sentence if self.is_operator else result_sentence
+        found = "errors" if self.is_operator else "residual_l2"
+        if self.has_ended and found in self.result:
+            return say(self.name, self.result)
         text = f"{self.name}: the run has not ended; "
         if not self.record:
             return text + "nothing was logged yet."
         text += f"after {self.step} steps and {self.seconds:.0f} s"
         entry = self.record[-1]
-        for key, name in (("residual_l2", "residual"), ("error", "relative L2 error")):
+        for key, name in (("residual_l2", "residual"), ("error", self.error_name)):
             if entry.get(key) is not None:
                 text += f" the {name} is {entry[key]:.2e},"
         return text.rstrip(",") + "."
@@ -92,6 +119,14 @@ class RunRecord:
     def command(self) -> str | None:
         """What was typed to make it; none if it was made by a program."""
         return self.about.get("command")
+
+    def arrays(self, *names: str) -> dict[str, np.ndarray]:
+        """Some of its arrays for figures, from its folder unless they were read; what
+        is not there is left out."""
+        path, known = self.path / "fields.npz", self.fields
+        if known is None:
+            return _arrays(path, names) if path.exists() else {}
+        return {name: known[name] for name in names if name in known}
 
     def _last(self, key: str) -> Any:
         """What was logged last, or zero."""
@@ -123,10 +158,12 @@ def _part(values: dict[str, Any], key: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _arrays(path: Path) -> dict[str, np.ndarray]:
+def _arrays(path: Path, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
+    """The arrays of a file, or those of them that are named."""
     try:
         with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
+            wanted = file.files if names is None else names
+            return {name: file[name] for name in wanted if name in file.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise BrokenFileError(f"`{path}` is not whole: {error}.") from error
 

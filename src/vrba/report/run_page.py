@@ -52,7 +52,8 @@ def _shown(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "none"}[value]
     if isinstance(value, list):
-        return ", ".join(map(_shown, value)) or "none"
+        inner = lambda one: f"[{_shown(one)}]" if isinstance(one, list) else _shown(one)
+        return ", ".join(map(inner, value)) or "none"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
@@ -90,6 +91,8 @@ def _cost(run: RunRecord) -> Iterator[tuple[int, str, str]]:
         yield 0, "diagnostics", f"{spent:.1f} s, {share:.1f} % of the time"
     if "num_params" in run.about:
         yield 0, "parameters", f"{run.about['num_params']:,}"
+    if run.about.get("weights_bytes"):
+        yield 0, "memory of the weights", f"{run.about['weights_bytes'] / 1e6:.3g} MB"
     program = run.about.get("program")
     for name, value in program.items() if isinstance(program, dict) else ():
         yield 0, str(name), _shown(value)

@@ -13,6 +13,7 @@ from .run import Entry, RunRecord, read_json
 from .summary import MEASURES, result_of, run_of, summarise
 
 FILE = "comparison.json"
+_ASKED = ("problem", "recipe", "operator", "data", "minutes")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,12 +48,17 @@ class ComparisonRecord:
     @staticmethod
     def of_runs(runs: Sequence[RunRecord]) -> "ComparisonRecord":
         """Runs that differ in their seed only make an arm; the first arm is what the
-        others are compared with, if all of them are of one problem."""
+        others are compared with, if all of them are of one problem or of the same
+        data."""
+        kinds = {run.is_operator for run in runs}
+        if len(kinds) > 1:
+            raise ValueError(
+                "Some of the runs train an operator and some solve a problem: nothing "
+                "is measured of both. Make a page of each kind."
+            )
         groups: dict[str, list[RunRecord]] = {}
         for run in runs:
-            kept = ("problem", "recipe", "minutes")
-            asked = json.dumps([run.about.get(key) for key in kept], sort_keys=True)
-            groups.setdefault(asked, []).append(run)
+            groups.setdefault(_as_text(run, *_ASKED), []).append(run)
         arms: dict[str, list[RunRecord]] = {}
         for group in groups.values():
             arms[_free_name(group, arms)] = group
@@ -63,13 +69,14 @@ class ComparisonRecord:
             if run.has_ended and ending(run.result["status"]) != "interrupted"
         ]
         names = list(dict.fromkeys(run.name for run in runs))
-        if len(names) > 1 or not all(one["error"] for one in results):
+        has_errors = len(names) == 1 and all(one["error"] for one in results)
+        if not has_errors and False in kinds:  # an operator has nothing but errors
             results = [one | {"error": None} for one in results]
         content = summarise(list(arms), next(iter(arms)), results)
-        budgets = {(run.about.get("minutes"), _most_steps(run)) for run in runs}
-        if len(budgets) > 1:
-            content["warnings"] = ["The runs had different budgets: nothing follows."]
-        if len(names) > 1 or len(budgets) > 1:
+        unequal = _unequal(runs)
+        if unequal:
+            content["warnings"] = [f"{what}: nothing follows." for what in unequal]
+        if unequal or len(names) > 1:
             content["sentences"] = []
         return ComparisonRecord(", ".join(names), content, arms)
 
@@ -81,7 +88,14 @@ class ComparisonRecord:
     @property
     def label(self) -> str:
         """What is compared, in words."""
+        if self.is_operator:
+            return next(runs[0].error_name for runs in self.arms.values() if runs)
         return MEASURES[self.measure].split(" (")[0]
+
+    @property
+    def is_operator(self) -> bool:
+        """Whether operators are compared."""
+        return any(run.is_operator for runs in self.arms.values() for run in runs)
 
     def records(self) -> dict[str, list[list[Entry]]]:
         """What was logged, with the residual of all terms as `residual`."""
@@ -105,10 +119,19 @@ class ComparisonRecord:
         return bool(runs) and all("error" in run.record[-1] for run in runs)
 
 
-def _most_steps(run: RunRecord) -> Any:
-    """The limit of steps, which is part of the recipe."""
-    recipe = run.about.get("recipe")
-    return recipe.get("max_steps") if isinstance(recipe, dict) else None
+def _unequal(runs: Sequence[RunRecord]) -> list[str]:
+    """Why runs cannot be judged against each other, if they cannot."""
+    limits = {(run.about.get("minutes"), run.settings.get("max_steps")) for run in runs}
+    data = {_as_text(run, "data") for run in runs}
+    found = ["The runs had different budgets"] * (len(limits) > 1)
+    return found + ["The runs had different data, or scaled them differently"] * (
+        len(data) > 1
+    )
+
+
+def _as_text(run: RunRecord, *keys: str) -> str:
+    """Some of what was asked for, so that it can be told from other runs'."""
+    return json.dumps([run.about.get(key) for key in keys], sort_keys=True)
 
 
 def _rooted(record: list[Entry]) -> list[Entry]:

@@ -8,10 +8,13 @@ from ..core import ending, floor_of
 from .paired import pair, spread
 from .tables import comparison_sentence, comparison_table
 
-_KEPT = ("step", "seconds", "selected_step", "residual_l2", "residual_max", "residuals")
-_SHOWN = ("selected", "last", "residual_l2", "step", "seconds")
+_KEPT = ("step", "seconds", "selected_step")
+_OF_PROBLEM = ("residual_l2", "residual_max", "residuals")
+LEVELS = ("p50", "p95", "p99", "max")  # of the errors of an operator
+_SHOWN = ("selected", "last", "residual_l2", *LEVELS, "step", "seconds")
 MEASURES = {
     "error": "relative L2 error",
+    "test error": "relative L2 error on the test set (mean over functions)",
     "residual": "residual of all terms on held-out points (root mean square)",
 }
 _MOST_UNEQUAL = 2  # times as many steps in the same time
@@ -23,12 +26,16 @@ def run_of(path: Path, arm: str, seed: int) -> Path:
 
 
 def result_of(arm: str, seed: int, header: Mapping[str, Any]) -> dict[str, Any]:
-    """What one run of an arm has come to, from the header of its checkpoint."""
+    """What one run of an arm has come to, from the header of its checkpoint. Scores of
+    a problem are squares of residuals, those of an operator errors on the validation
+    set."""
     found = {"arm": arm, "seed": seed, "status": ending(header["status"])}
-    found |= {key: header[key] for key in _KEPT}
+    found |= {key: header[key] for key in _KEPT} | {"error": header.get("errors")}
     scores = {"selected": header["score"], "last": header["last_score"]}
-    found["residual"] = {key: score**0.5 for key, score in scores.items()}
-    return found | {"error": header.get("errors")}
+    if "residual_l2" not in header:
+        return found | {"validation": scores}
+    found |= {key: header[key] for key in _OF_PROBLEM}
+    return found | {"residual": {key: score**0.5 for key, score in scores.items()}}
 
 
 def summarise(
@@ -39,8 +46,7 @@ def summarise(
     floor = floor_of(results[0]["error"]) if measure == "error" else 0.0
     runs: dict[str, list[dict[str, Any]]] = {arm: [] for arm in arms}
     for result in results:
-        both = {key: result[measure][key] for key in ("selected", "last")}
-        runs[result["arm"]].append(result | both)
+        runs[result["arm"]].append(result | result[measure])
     values = {arm: {r["seed"]: r["selected"] for r in runs[arm]} for arm in runs}
     others = [arm for arm in runs if arm != baseline]
     ratios = {arm: pair(values[arm], values[baseline], floor) for arm in others}
@@ -49,12 +55,17 @@ def summarise(
         for arm, found in ratios.items()
     ]
     spreads = {
-        arm: {key: spread([run[key] for run in found])._asdict() for key in _SHOWN}
+        arm: {
+            key: spread([run[key] for run in found])._asdict()
+            for key in _SHOWN
+            if key in found[0]
+        }
         for arm, found in runs.items()
         if found
     }
+    is_operator = any("validation" in result for result in results)
     return {
-        "measure": MEASURES[measure],
+        "measure": MEASURES["test error" if is_operator else measure],
         "floor": floor,
         "baseline": baseline,
         "arms": spreads,

@@ -8,20 +8,30 @@ from .paired import WANTED_CONFIDENCE, Number, Paired, spread
 
 Runs = Sequence[Mapping[str, Any]]
 
+_OTHERS = {
+    "residual_l2": "residual",
+    "p95": "95 % below",
+    "max": "largest",
+    "step": "steps",
+    "seconds": "seconds",
+}
+
 
 def comparison_table(arms: Mapping[str, Runs], what: str, floor: Number = 0.0) -> str:
     """A Markdown table with a line for each arm.
 
     A run gives `selected` and `last`, the error or residual (`what`) of two iterates,
-    `residual_l2`, `step` and `seconds`. Values below `floor` are shown as a bound.
+    `step` and `seconds`; of a problem `residual_l2`, of an operator how large the error
+    of functions is, `p95` and `max`. Values below `floor` are shown as a bound.
     """
     heads = ["arm", "seeds", f"{what}, selected", f"{what}, last"]
-    heads += ["residual", "steps", "seconds"]
-    rows = [heads]
+    given = {key for runs in arms.values() for run in runs for key in run}
+    others = {key: head for key, head in _OTHERS.items() if key in given}
+    rows = [heads + list(others.values())]
     for arm, runs in arms.items():
         row = [arm, str(len(runs))]
         row += [_cell(runs, key, floor) for key in ("selected", "last")]
-        row += [_cell(runs, key) for key in ("residual_l2", "step", "seconds")]
+        row += [_cell(runs, key) for key in others]
         rows.append(row)
     return _aligned(rows)
 

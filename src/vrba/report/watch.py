@@ -58,7 +58,8 @@ def picture(run: RunRecord, width: int = 80) -> Group:
     ones."""
     columns = max(min(width, _WIDEST) - _MARGIN, 10)
     parts = [Text(line) for line in _standing(run)]
-    for measure, title in _MEASURES.items():
+    titles = _MEASURES | {"error": run.error_name}
+    for measure, title in titles.items():
         if not has_any(run.record, measure):
             continue
         steps, values = values_of(run.record, measure)

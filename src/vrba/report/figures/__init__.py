@@ -1,7 +1,11 @@
 """Figures, one file each, from what a run leaves behind."""
 
 from ._base import RunFigure as RunFigure
+from .adaptivity import ADAPTIVITY as ADAPTIVITY
+from .adaptivity import plot_adaptivity as plot_adaptivity
 from .arms_dynamics import plot_arms_dynamics as plot_arms_dynamics
+from .arms_errors import plot_arms_errors as plot_arms_errors
+from .arms_over_time import plot_arms_over_time as plot_arms_over_time
 from .comparison import plot_comparison as plot_comparison
 from .curves import CURVES as CURVES
 from .curves import plot_curves as plot_curves
@@ -9,6 +13,12 @@ from .drawn import DRAWN as DRAWN
 from .drawn import plot_drawn as plot_drawn
 from .dynamics import DYNAMICS as DYNAMICS
 from .dynamics import plot_dynamics as plot_dynamics
+from .error_distribution import ERROR_DISTRIBUTION as ERROR_DISTRIBUTION
+from .error_distribution import plot_error_distribution as plot_error_distribution
+from .errors_over_time import ERRORS_OVER_TIME as ERRORS_OVER_TIME
+from .errors_over_time import plot_errors_over_time as plot_errors_over_time
+from .functions import FUNCTIONS as FUNCTIONS
+from .functions import plot_functions as plot_functions
 from .residual import RESIDUAL as RESIDUAL
 from .residual import plot_residual as plot_residual
 from .solution import SOLUTION as SOLUTION

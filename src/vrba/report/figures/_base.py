@@ -114,6 +114,13 @@ def finish(panel: Axes, *, is_log: bool = True, **labels: str) -> None:
         panel.legend(handles, names, frameon=False, fontsize="small")
 
 
+def leave_room(panel: Axes, share: float, *, is_log: bool) -> None:
+    """Space above the lines for a legend, as a share of their height."""
+    low, high = panel.get_ylim()
+    top = high * (high / low) ** share if is_log else high + share * (high - low)
+    panel.set_ylim(low, top)
+
+
 def thin_ticks(*axes: Axis) -> None:
     """Few ticks, said plainly: `1e-5`. Ticks are most of a drawing's time."""
     for axis in axes:

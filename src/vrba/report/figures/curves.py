@@ -19,15 +19,17 @@ from ._base import (
 _CONDITION = "residual_l2 "
 
 
-def plot_curves(record: Record) -> Figure | None:
+def plot_curves(record: Record, error_name: str = "relative L2 error") -> Figure | None:
     """Error, residual, loss and the residuals of conditions against steps, as far as
     they were logged; None if nothing was. Where the optimizer turned to its next stage
-    there is a thin line."""
+    there is a thin line. Of operators the error has a mean and a largest one."""
     conditions = sorted(
         {k for entry in record for k in entry if k.startswith(_CONDITION)}
     )
+    has_largest = has_any(record, "error_max")
+    errors = {"error": "mean", "error_max": "largest"} if has_largest else {"error": ""}
     groups = {
-        "relative L2 error": {"error": ""},
+        error_name: errors,
         "residual on held-out points": {
             "residual_l2": "root mean square",
             "residual_max": "largest",
@@ -60,7 +62,8 @@ CURVES = RunFigure(
     "curves",
     "Curves",
     "All on logarithmic scales, so that a straight line down is steady progress and a "
-    "flat one is none; the residual is measured on points that are never trained on. A "
-    "dotted vertical line marks where one optimizer handed over to the next.",
-    lambda run: plot_curves(run.record),
+    "flat one is none; residuals are measured on points, and validation errors on "
+    "functions, that are never trained on. A dotted vertical line marks where one "
+    "optimizer handed over to the next.",
+    lambda run: plot_curves(run.record, run.error_name),
 )

@@ -15,3 +15,9 @@ def log_sizes(values: np.ndarray, scale: float = 1.0) -> tuple[np.ndarray, LogNo
     largest = float(np.max(size[np.isfinite(size)], initial=rounding))
     smallest = largest / 10.0**_DECADES
     return np.maximum(size, smallest), LogNorm(smallest, largest)
+
+
+def is_wide(values: np.ndarray) -> bool:
+    """Whether values are positive and spread over more than an order."""
+    known = values[np.isfinite(values)]
+    return bool(known.size and np.min(known) > 0 and np.max(known) > 10 * np.min(known))
