@@ -12,6 +12,7 @@ _ENDINGS = {
         ("time_reached", Status.time_reached),
         ("interrupted", Status.interrupted),
         ("no_descent", Status.no_descent),
+        ("no_improvement", Status.no_improvement),
         ("nonfinite_objective", Status.nonfinite_objective),
     )
 }

@@ -8,7 +8,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..core import float_dtype, load_tree, precision, rebuild, span
+from ..core import float_dtype, load_tree, operator_sentence, precision, rebuild
 from ..data import Pairs
 from ._base import as_root
 from .about import known_classes
@@ -99,9 +99,5 @@ class Operator:
 
     def sentence(self) -> str:
         """The result in one sentence."""
-        errors = self.result["errors"]
-        return (
-            f"After {self.result['step']} steps in {span(self.result['seconds'])} the "
-            f"relative error on the test set is {errors['selected']:.2e} (half of the "
-            f"samples below {errors['p50']:.2e}, the worst {errors['max']:.2e})."
-        )
+        name = self.result["about"]["data"].get("name", "Operator")
+        return operator_sentence(name.capitalize(), self.result)
