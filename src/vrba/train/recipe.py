@@ -85,14 +85,16 @@ def default_recipe(
     steps, and many of them: it gets the settings of Toscano et al. (2025), points drawn
     by the quadratic potential and terms balanced by their gradients. So does a `model`
     of more than 5,000 parameters, with Adam: a matrix of their square takes too long.
+    A problem that brings a model is given that one unless another is asked for.
     """
-    chosen = model or _fitting_model(formulation, minutes)
+    model = formulation.problem.model if model is None else model
+    chosen = _fitting_model(formulation, minutes) if model is None else model
     if optimizer is None:
         is_large = num_params_of(formulation, chosen) > MOST_FOR_A_MATRIX
         optimizer = Adam() if is_large else LevenbergMarquardt()
     if not optimizer.needs_residuals:
         return Recipe(
-            model=model or MLP(width=30, depth=3),
+            model=MLP(width=30, depth=3) if model is None else model,
             optimizer=optimizer,
             policy=presets.vrba_sampling(),
             balance=GradientNorms(),
