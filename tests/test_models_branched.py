@@ -81,20 +81,20 @@ def test_derivatives_are_those_of_jax(trunk):
     network, indices = network_of(model), closure(ASKED)
     own, general = jax.jit(lambda p: jets_of(network, p, indices))(POINT)
     fn = lambda p: network(EMBEDDING(*p))
+    true = jax.jit(lambda p: {i: derived(fn, i)(p) for i in indices})(POINT)
     assert set(own) == set(general) == indices
     for index in indices:
-        true = derived(fn, index)(POINT)
-        assert np.all(np.abs(true) > 0)
-        np.testing.assert_allclose(own[index], true, rtol=1e-10, atol=1e-13)
-        np.testing.assert_allclose(general[index], true, rtol=1e-10, atol=1e-13)
+        assert np.all(np.abs(true[index]) > 0)
+        np.testing.assert_allclose(own[index], true[index], rtol=1e-10)
+        np.testing.assert_allclose(general[index], true[index], rtol=1e-10)
 
 
 def test_gradient_and_hessian_by_places():
     network = network_of(SMALL, 1)
     indices = closure([(0, 0, 2, 0), (2, 0, 0, 0), (1, 0, 1, 0)])
-    own, _ = jets_of(network, POINT, indices)
+    own, _ = jax.jit(lambda p: jets_of(network, p, indices))(POINT)
     fn = lambda p: network(EMBEDDING(*p))[0]
-    gradient, hessian = jax.grad(fn)(POINT), jax.hessian(fn)(POINT)
+    gradient, hessian = jax.jit(lambda p: (jax.grad(fn)(p), jax.hessian(fn)(p)))(POINT)
     unit = np.eye(4, dtype=int)
     for k in (0, 2):
         first = own[tuple(unit[k].tolist())][0]
@@ -142,6 +142,14 @@ def test_parameters_are_counted_by_formula():
     assert network(EMBEDDING(*POINT)).shape == (num_fields,)
 
 
+def test_numbers_are_of_the_type_that_was_asked_for():
+    given = {"key": KEY, "dtype": jnp.float32, "names": NAMES}
+    size = EMBEDDING.num_outputs
+    run = lambda inputs: SMALL.build(size, 2, **given)(inputs)
+    inputs = jax.ShapeDtypeStruct((size,), jnp.float32)
+    assert jax.eval_shape(run, inputs).dtype == jnp.float32
+
+
 def test_each_part_sees_its_own():
     network = network_of(SMALL)
     moved = jax.jacfwd(network.branch)(EMBEDDING(*POINT))
@@ -154,7 +162,7 @@ def test_each_part_sees_its_own():
 @pytest.mark.parametrize(
     ("coefficients", "words"),
     [
-        (("a", "c"), "`coefficients` of `Branched` names `c`, but the coordinates are t, a"),
+        (("a", "c"), "`coefficients` of `Branched` names `c`, but the coordinates are"),
         (("a", "b", "t", "x"), "leave out places and times"),
     ],
 )
@@ -192,15 +200,14 @@ def test_a_problem_brings_its_model():
     assert asked.model == MLP(3, 1)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_a_run_is_saved_and_read(tmp_path, dtype):
-    recipe = tiny_recipe(model=Forced.model, dtype=dtype, max_steps=14)
+def test_a_run_is_saved_and_read(tmp_path):
+    optimizer = vrba.optim.LevenbergMarquardt()
+    recipe = tiny_recipe(model=Forced.model, optimizer=optimizer, max_steps=9)
     solution = vrba.solve(Forced(), recipe, callback=Silent())
     residuals = [entry["residual_l2"] for entry in solution.record]
     assert residuals[-1] < residuals[0]
     place = (0.3, np.linspace(0, 1, 5), -0.2)
     again = vrba.Solution.load(solution.save(tmp_path / "run"), Forced())
     for field, values in solution(*place).items():
-        assert values.dtype == dtype
         np.testing.assert_array_equal(again(*place)[field], values)
     assert again.trainer.recipe.model == Forced.model

@@ -70,23 +70,24 @@ class Branched(AbstractArchitecture):
     """`sum_l branch_l(c) trunk_l(x)` over `latent` products for each field, a DeepONet
     without data (Wang, Wang and Perdikaris, 2021).
 
-    The branch sees the coordinates named in `coefficients`, such as the coefficients of a
-    source or of an initial state, the trunk all others: places and times.
+    The branch sees the coordinates named in `coefficients`, such as those of a source
+    or of an initial state in a series, the trunk all others: places and times.
     """
 
     coefficients: tuple[str, ...]
-    branch: AbstractArchitecture = MLP(width=20, depth=2)
-    trunk: AbstractArchitecture = MLP(width=20, depth=3)
-    latent: int = 20
+    branch: AbstractArchitecture = MLP(width=16, depth=2)
+    trunk: AbstractArchitecture = MLP(width=16, depth=2)
+    latent: int = 16
 
     def __check_init__(self):
         """Names are given, and there is at least one product."""
         check_count(latent=self.latent)
-        is_listed = isinstance(self.coefficients, tuple) and len(self.coefficients) > 0
-        if not is_listed or not all(isinstance(name, str) for name in self.coefficients):
+        names = self.coefficients
+        is_listed = isinstance(names, tuple) and len(names) > 0
+        if not is_listed or not all(isinstance(name, str) for name in names):
             raise ValueError(
                 "`coefficients` must be a tuple of the coordinates that describe the "
-                f'function, such as ("c1", "c2"), got {self.coefficients!r}.'
+                f'function, such as ("c1", "c2"), got {names!r}.'
             )
 
     def build(
@@ -120,11 +121,11 @@ class Branched(AbstractArchitecture):
         for name in self.coefficients:
             if name not in coordinates:
                 raise ValueError(
-                    f"`coefficients` of `Branched` names `{name}`, but {there}: take some "
-                    "of these."
+                    f"`coefficients` of `Branched` names `{name}`, but {there}: take "
+                    "some of these."
                 )
         if set(self.coefficients) == set(coordinates):
             raise ValueError(
-                f"`coefficients` of `Branched` names {', '.join(self.coefficients)}, and "
-                f"{there}: leave out places and times, which the trunk sees."
+                f"`coefficients` of `Branched` is {self.coefficients}, and {there}: "
+                "leave out places and times, which the trunk sees."
             )
