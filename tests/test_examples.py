@@ -1,10 +1,12 @@
 """The examples say what they do, and do it, with a small budget."""
 
+import dataclasses
 import importlib.util
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 from train_cases import Decay, tiny_recipe
 
 import vrba
@@ -12,7 +14,8 @@ from vrba.cli.target import load_problem
 from vrba.train import Silent
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-PROBLEMS = ["my_pde", "sweep", "inverse"]  # fast_wave is `Advection` without `Waves`
+# fast_wave is `Advection` without `Waves`
+PROBLEMS = ["my_pde", "sweep", "inverse", "operator_from_equation"]
 
 pytestmark = pytest.mark.xdist_group("train")
 
@@ -36,10 +39,29 @@ def test_examples_are_short(name):
 def test_a_few_steps_lower_the_residual(name):
     problem = load_problem(str(EXAMPLES / f"{name}.py"), ())
     recipe = tiny_recipe(optimizer=vrba.optim.Adam(0.01), max_steps=30)
+    if problem.model is not None:
+        recipe = dataclasses.replace(recipe, model=problem.model)
     solution = vrba.solve(problem, recipe, callback=Silent())
     residuals = [entry["residual_l2"] for entry in solution.record]
     assert residuals[-1] < residuals[0]
     assert np.isfinite(solution.result["errors"]["last"])
+
+
+def test_the_operator_is_compared_with_what_differences_give():
+    example = load("operator_from_equation")
+    problem, c = example.AnyBurgers(), (0.9, -0.8, 0.7, -1.0)
+    x = np.linspace(0, 1, 301)
+
+    def rate(t, inner):
+        u = np.pad(inner, 1)
+        slope, bend = u[2:] - u[:-2], u[2:] - 2 * u[1:-1] + u[:-2]
+        return problem.viscosity * bend / x[1] ** 2 - inner * slope / x[1] / 2
+
+    start = example.series(x[1:-1], c, np.sin)
+    settings = {"method": "LSODA", "lband": 1, "uband": 1, "rtol": 1e-8, "atol": 1e-10}
+    found = solve_ivp(rate, (0, 1), start, **settings)
+    ours = problem.reference()(1.0, x[1:-1], *c)
+    assert np.linalg.norm(found.y[:, -1] - ours) < 1e-4 * np.linalg.norm(ours)
 
 
 def test_a_potential_of_ones_own_draws_points():

@@ -84,6 +84,7 @@ from .domains import Product as Product
 from .domains import Union as Union
 from .models import FNO as FNO
 from .models import MLP as MLP
+from .models import Branched as Branched
 from .models import DeepONet as DeepONet
 from .models import TimeConditionedUNet as TimeConditionedUNet
 from .problems import AbstractCondition as AbstractCondition

@@ -13,9 +13,19 @@ class AbstractArchitecture(eqx.Module):
 
     @abc.abstractmethod
     def build(
-        self, num_inputs: int, num_outputs: int, *, key: Key[Array, ""], dtype: Any
+        self,
+        num_inputs: int,
+        num_outputs: int,
+        *,
+        key: Key[Array, ""],
+        dtype: Any,
+        names: tuple[str, ...] = (),
     ) -> Callable[[Float[Array, " inputs"]], Float[Array, " outputs"]]:
-        """A network with random parameters: a pytree that is called at one point."""
+        """A network with random parameters: a pytree that is called at one point.
+
+        `names`, if given, says which coordinate each input is a function of, and of
+        this one alone; the coordinates are in their order.
+        """
 
 
 class AbstractOperatorArchitecture(eqx.Module):

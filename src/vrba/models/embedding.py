@@ -41,7 +41,12 @@ class Embedding(eqx.Module):
     @property
     def num_outputs(self) -> int:
         """How many numbers the network receives."""
-        return sum(2 * modes or 1 + 2 * waves for _, _, modes, waves in self._each())
+        return sum(self.counts)
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """How many of them come from each coordinate."""
+        return tuple(2 * modes or 1 + 2 * waves for _, _, modes, waves in self._each())
 
     def _each(self) -> list[tuple[float, float, int, int]]:
         """The ends, modes and waves of each coordinate."""

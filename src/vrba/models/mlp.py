@@ -51,9 +51,15 @@ class MLP(AbstractArchitecture):
         check_count(width=self.width, depth=self.depth)
 
     def build(
-        self, num_inputs: int, num_outputs: int, *, key: Key[Array, ""], dtype: Any
+        self,
+        num_inputs: int,
+        num_outputs: int,
+        *,
+        key: Key[Array, ""],
+        dtype: Any,
+        names: tuple[str, ...] = (),
     ) -> Network:
-        """A network with random weights."""
+        """A network with random weights; all inputs are alike, whatever their names."""
         sizes = [num_inputs, *[self.width] * self.depth, num_outputs]
         shapes = list(zip(sizes[1:], sizes[:-1], strict=True))
         keys = jax.random.split(key, len(shapes))

@@ -15,12 +15,14 @@ class AbstractProblem(eqx.Module):
 
     `fields` names the functions that are sought, `domain` their coordinates, and
     `unknowns` coefficients that are found from data, by name: `{"k": Unknown(1.0)}`.
-    `reference`, if there is one, is a method that returns a `Reference`.
+    `reference`, if there is one, is a method that returns a `Reference`; `model`, if
+    there is one, the architecture to take unless a recipe has another.
     """
 
     fields: ClassVar[tuple[str, ...]] = ("u",)
     unknowns: ClassVar[dict[str, Unknown]] = {}
     reference: ClassVar[Callable[..., Any] | None] = None
+    model: ClassVar[Any] = None
     domain: ClassVar[AbstractDomain]
 
     @abc.abstractmethod

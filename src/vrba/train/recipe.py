@@ -6,6 +6,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Key
 
 from ..adapt import AbstractPolicy, Unbiased, presets
 from ..core import check_count
@@ -84,14 +85,16 @@ def default_recipe(
     steps, and many of them: it gets the settings of Toscano et al. (2025), points drawn
     by the quadratic potential and terms balanced by their gradients. So does a `model`
     of more than 5,000 parameters, with Adam: a matrix of their square takes too long.
+    A problem that brings a model is given that one unless another is asked for.
     """
-    chosen = model or _fitting_model(formulation, minutes)
+    model = formulation.problem.model if model is None else model
+    chosen = _fitting_model(formulation, minutes) if model is None else model
     if optimizer is None:
         is_large = num_params_of(formulation, chosen) > MOST_FOR_A_MATRIX
         optimizer = Adam() if is_large else LevenbergMarquardt()
     if not optimizer.needs_residuals:
         return Recipe(
-            model=model or MLP(width=30, depth=3),
+            model=MLP(width=30, depth=3) if model is None else model,
             optimizer=optimizer,
             policy=presets.vrba_sampling(),
             balance=GradientNorms(),
@@ -140,17 +143,32 @@ def num_params_of(
     """How many numbers of a network for this problem would be trained."""
 
     def trained():
-        network = model
-        if isinstance(model, AbstractArchitecture):
-            network = model.build(
-                embedding_of(formulation).num_outputs,
-                len(formulation.problem.fields),
-                key=jax.random.key(0),
-                dtype=jnp.float32,
-            )
+        key = jax.random.key(0)
+        network = network_of(formulation, model, key=key, dtype=jnp.float32)
         return eqx.filter(network, eqx.is_inexact_array)
 
     return sum(leaf.size for leaf in jax.tree.leaves(jax.eval_shape(trained)))
+
+
+def network_of(
+    formulation: Formulation,
+    model: AbstractArchitecture | Callable[..., Any],
+    *,
+    key: Key[Array, ""],
+    dtype: Any,
+) -> Callable[..., Any]:
+    """The network before training: built, or the user's own as it is."""
+    if not isinstance(model, AbstractArchitecture):
+        return model
+    embedding = embedding_of(formulation)
+    each = zip(formulation.domain.coordinates, embedding.counts, strict=True)
+    return model.build(
+        embedding.num_outputs,
+        len(formulation.problem.fields),
+        key=key,
+        dtype=dtype,
+        names=tuple(name for name, count in each for _ in range(count)),
+    )
 
 
 def embedding_of(formulation: Formulation) -> Embedding:

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 from ..adapt import AbstractPolicy, presets
 from ..core import Status, as_arrays, choose, flatten, flatten_gradient, float_dtype
 from ..fields import choose_block_size, closure, in_blocks
-from ..models import AbstractArchitecture, Embedding
+from ..models import Embedding
 from ..optim import LeastSquares, PointTerm, Sequence, Steps, advance
 from ..problems import (
     EQUATIONS,
@@ -23,7 +23,7 @@ from ..problems import (
 from ._base import AbstractTrainer, as_root, stream
 from .balance import BalanceState
 from .pools import Rows, batch_size, make_pools
-from .recipe import Recipe, embedding_of
+from .recipe import Recipe, embedding_of, network_of
 from .state import Check, TrainState, replaced
 
 MOST_STUCK = 5
@@ -101,17 +101,10 @@ class Trainer(AbstractTrainer):
         return as_arrays(eqx.filter(self._network(), eqx.is_inexact_array))
 
     def _network(self) -> Any:
-        """The network before training: built, or the user's own as it is."""
-        network, problem = self.recipe.model, self.formulation.problem
-        dtype = float_dtype(self.recipe.dtype)
-        if isinstance(network, AbstractArchitecture):
-            network = network.build(
-                self.embedding.num_outputs,
-                len(problem.fields),
-                key=stream(self.root, 0),
-                dtype=dtype,
-            )
-        return Extended.of(network, problem.unknowns, dtype)
+        """The network before training, with the unknowns beside it."""
+        dtype, key = float_dtype(self.recipe.dtype), stream(self.root, 0)
+        network = network_of(self.formulation, self.recipe.model, key=key, dtype=dtype)
+        return Extended.of(network, self.formulation.problem.unknowns, dtype)
 
     def init(self, params: Any = None) -> TrainState:
         """The state before the first step, from given parameters or random ones."""
