@@ -24,7 +24,7 @@ from vrba.fields import (
     propagate,
     tower,
 )
-from vrba.models import MLP, AbstractActivation, Network, Tanh
+from vrba.models import MLP, AbstractActivation, FanIn, Network, Tanh
 
 ROW = np.array([1.0, -2.0, 0.5])
 MATRIX = np.arange(6.0).reshape(2, 3) / 3
@@ -496,6 +496,15 @@ def test_a_built_network_has_glorot_weights(keys):
         assert bias.dtype == jnp.float32 and not bias.any()
         expected = np.sqrt(2 / sum(weight.shape))
         np.testing.assert_allclose(jnp.std(weight), expected, rtol=0.15)
+
+
+def test_weights_by_fan_in_are_even_within_their_bound(keys):
+    weight, bias = FanIn().layer(4, 5000, key=next(keys), dtype=jnp.float32)
+    assert weight.shape == (5000, 4) and weight.dtype == bias.dtype == jnp.float32
+    for found in (weight, bias):
+        assert 0.49 < jnp.max(jnp.abs(found)) <= 0.5
+        np.testing.assert_allclose(jnp.var(found), 0.5**2 / 3, rtol=0.05)
+    assert abs(np.corrcoef(weight[:, 0], bias)[0, 1]) < 0.05
 
 
 @EACH_ACTIVATION

@@ -16,6 +16,9 @@ from .deeponet import DeepONet as DeepONet
 from .embedding import Embedding as Embedding
 from .fno import FNO as FNO
 from .fno import FourierOperator as FourierOperator
+from .initials import AbstractInitial as AbstractInitial
+from .initials import FanIn as FanIn
+from .initials import Glorot as Glorot
 from .kernels import AbstractBuiltKernel as AbstractBuiltKernel
 from .kernels import AbstractKernel as AbstractKernel
 from .kernels import DenseKernel as DenseKernel

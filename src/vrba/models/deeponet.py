@@ -13,6 +13,7 @@ from ..core import check_count
 from ._base import AbstractArchitecture, AbstractOperatorArchitecture
 from ._shapes import check_call, check_shapes
 from .activations import GELU
+from .initials import FanIn
 from .mlp import MLP
 
 
@@ -48,8 +49,8 @@ class DeepONet(AbstractOperatorArchitecture):
     The places should be scaled, as no embedding comes with it.
     """
 
-    branch: AbstractArchitecture = MLP(width=100, depth=4, activation=GELU())
-    trunk: AbstractArchitecture = MLP(width=100, depth=4, activation=GELU())
+    branch: AbstractArchitecture = MLP(100, 4, GELU(), FanIn())
+    trunk: AbstractArchitecture = MLP(100, 4, GELU(), FanIn())
     latent: int = 100
 
     def __check_init__(self):

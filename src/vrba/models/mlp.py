@@ -1,15 +1,16 @@
 """A multi-layer perceptron that propagates its own derivatives."""
 
+import itertools
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from ..core import check_count
 from ..fields import AbstractPropagated, Index, Jet, composed
 from ._base import AbstractArchitecture
 from .activations import AbstractActivation, Tanh
+from .initials import AbstractInitial, Glorot
 
 
 class Network(AbstractPropagated):
@@ -40,11 +41,12 @@ class Network(AbstractPropagated):
 
 
 class MLP(AbstractArchitecture):
-    """`depth` hidden layers of `width`, Glorot normal weights, zero biases."""
+    """`depth` hidden layers of `width`."""
 
     width: int = 20
     depth: int = 4
     activation: AbstractActivation = Tanh()
+    initial: AbstractInitial = Glorot()
 
     def __check_init__(self):
         """Counts are positive."""
@@ -61,9 +63,10 @@ class MLP(AbstractArchitecture):
     ) -> Network:
         """A network with random weights; all inputs are alike, whatever their names."""
         sizes = [num_inputs, *[self.width] * self.depth, num_outputs]
-        shapes = list(zip(sizes[1:], sizes[:-1], strict=True))
-        keys = jax.random.split(key, len(shapes))
-        init = jax.nn.initializers.glorot_normal(in_axis=1, out_axis=0)
-        weights = [init(k, s, dtype) for k, s in zip(keys, shapes, strict=True)]
-        biases = [jnp.zeros(rows, dtype) for rows, _ in shapes]
+        keys = jax.random.split(key, len(sizes) - 1)
+        layers = [
+            self.initial.layer(*pair, key=key, dtype=dtype)
+            for pair, key in zip(itertools.pairwise(sizes), keys, strict=True)
+        ]
+        weights, biases = map(list, zip(*layers, strict=True))
         return Network(weights, biases, self.activation)
