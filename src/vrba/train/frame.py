@@ -36,7 +36,7 @@ class Frame(eqx.Module):
 
     @classmethod
     def _made(cls, raw, scaling, axis, in_shape) -> "Frame":
-        places = scaling.places(jnp.asarray(raw, scaling.lower.dtype))
+        places = scaling.places(jnp.asarray(raw, scaling.place_mean.dtype))
         if axis is None:
             return cls(scaling, places, None, 0, in_shape)
         places = jnp.moveaxis(places, axis, 0)

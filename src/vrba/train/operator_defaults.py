@@ -1,6 +1,10 @@
 """Recipes for operators: chosen from the data, or as published for known ones."""
 
+import dataclasses
+import math
 from typing import Any
+
+import numpy as np
 
 from ..adapt import Exponential, GrowingCap, Hybrid, Smoothing
 from ..data import Pairs, is_even
@@ -66,15 +70,23 @@ def _kolmogorov(pairs: Pairs, is_whole: bool) -> dict[str, Any]:
 
 
 def _wave(pairs: Pairs, is_whole: bool) -> dict[str, Any]:
-    model = TimeConditionedUNet(time_axis=pairs.names.index("t"))
     return {
-        "model": model,
+        "model": _conditioned(pairs),
         "splits": "t",
         "misfit": Relative(),
         "batch_size": 100 if is_whole else 20,
         "rate": 0.1,
         "num_steps": 204_000 if is_whole else 2_000,
     }
+
+
+def _conditioned(pairs: Pairs) -> TimeConditionedUNet:
+    """The fastest wave of time turns by half between two times of the data."""
+    axis = pairs.names.index("t")
+    times = (pairs.axes or ())[axis]
+    gap = float(np.ptp(times) / np.std(times) / (len(times) - 1))
+    usual = TimeConditionedUNet(time_axis=axis)
+    return dataclasses.replace(usual, fastest=min(usual.fastest, math.pi / gap))
 
 
 def _usual(pairs: Pairs, is_whole: bool) -> dict[str, Any]:

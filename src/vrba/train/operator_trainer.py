@@ -253,14 +253,14 @@ def _gaps(pairs: Pairs, scaling: Scaling, recipe: OperatorRecipe) -> Any:
     """Between points along each axis that a row has, in the network's units."""
     if pairs.axes is None:
         return None
-    spans = np.asarray(scaling.upper - scaling.lower, float)
+    scales = np.asarray(scaling.place_std, float)
     gaps = []
-    for name, axis, span in zip(pairs.names, pairs.axes, spans, strict=True):
+    for name, axis, scale in zip(pairs.names, pairs.axes, scales, strict=True):
         if name == recipe.splits:
             continue
         if len(axis) < 2 or not is_even(axis):
             return None
-        gaps.append(float(2 * (axis[1] - axis[0]) / span))
+        gaps.append(float((axis[1] - axis[0]) / scale))
     return tuple(gaps)
 
 

@@ -12,14 +12,14 @@ from ..data import Pairs
 
 class Scaling(eqx.Module):
     """What a network sees of data: mean zero, deviation one over the training set for
-    each channel; coordinates from -1 to 1. Kept with the network."""
+    each channel, and over the places for each coordinate. Kept with the network."""
 
     input_mean: Float[Array, " in_channels"]
     input_std: Float[Array, " in_channels"]
     output_mean: Float[Array, " channels"]
     output_std: Float[Array, " channels"]
-    lower: Float[Array, " dim"]
-    upper: Float[Array, " dim"]
+    place_mean: Float[Array, " dim"]
+    place_std: Float[Array, " dim"]
 
     @classmethod
     def of(cls, pairs: Pairs, dtype: Any, *, centres: bool = True) -> "Scaling":
@@ -31,8 +31,8 @@ class Scaling(eqx.Module):
             std = np.std(array, axis=axes, dtype=float)
             numbers += [mean if centres else 0 * mean, np.where(std > 0, std, 1)]
         places = pairs.places.reshape(-1, len(pairs.names))
-        lower, upper = places.min(axis=0), places.max(axis=0)
-        numbers += [lower, np.where(upper > lower, upper, lower + 1)]
+        std = places.std(axis=0)
+        numbers += [places.mean(axis=0), np.where(std > 0, std, 1)]
         return cls(*(jnp.asarray(number, dtype) for number in numbers))
 
     def inputs(self, raw: Any) -> Float[Array, "*any in_channels"]:
@@ -50,8 +50,7 @@ class Scaling(eqx.Module):
 
     def places(self, raw: Float[Array, "*any dim"]) -> Float[Array, "*any dim"]:
         """As the network sees them."""
-        lower, upper = _like(self.lower, raw), _like(self.upper, raw)
-        return 2 * (raw - lower) / (upper - lower) - 1
+        return (raw - _like(self.place_mean, raw)) / _like(self.place_std, raw)
 
 
 def _scaled(raw: Any, mean: Array, std: Array) -> Array:
