@@ -10,7 +10,13 @@ from .. import models
 from ..core import rebuild, shown
 from ..data import Pairs
 from ..models import AbstractOperatorArchitecture
-from ..train import OperatorRecipe, RunFolder, default_operator_recipe, operator_arms
+from ..train import (
+    OperatorRecipe,
+    RunFolder,
+    default_operator_recipe,
+    misfits,
+    operator_arms,
+)
 from ..train.about import known_classes
 from ._base import UsageError
 from .data import known_makers, make_data
@@ -27,6 +33,12 @@ _UNIFORM = {
 def known_models() -> dict[str, type[AbstractOperatorArchitecture]]:
     """The networks for operators."""
     found = classes_in(models, AbstractOperatorArchitecture)
+    return {shown(kind.__name__): kind for kind in found}
+
+
+def known_misfits() -> dict[str, type[misfits.AbstractMisfit]]:
+    """What can be made small."""
+    found = classes_in(misfits, misfits.AbstractMisfit)
     return {shown(kind.__name__): kind for kind in found}
 
 
@@ -52,12 +64,15 @@ class OperatorFlags:
 
     model: Annotated[Name, arg(help=listed(known_models()))] = None
     policy: Annotated[Name, arg(help=", ".join(known_arms()))] = None
+    misfit: Annotated[Name, arg(help=listed(known_misfits()))] = None
     batch: Count = None
     """Samples in a step."""
     redraw: Count = None
     """Steps until the distribution of samples is refreshed; an epoch unless given."""
     steps: Count = None
     """Steps at most, along which the rate falls to zero."""
+    patience: Count = None
+    """Checks on the validation set without a better error after which it ends."""
     dtype: Annotated[
         Literal["float32", "float64"] | None,
         arg(metavar="TYPE", help="float32 or float64", help_behavior_hint=""),
@@ -84,7 +99,9 @@ def new_operator_recipe(flags: OperatorFlags, pairs: Pairs) -> OperatorRecipe:
         recipe = default_operator_recipe(pairs, flags.steps, model)
         recipe = with_arm(recipe, flags.policy)
         given: dict[str, Any] = {"batch_size": flags.batch, "dtype": flags.dtype}
-        given |= {"redraw_every": flags.redraw}
+        given |= {"redraw_every": flags.redraw, "patience": flags.patience}
+        if flags.misfit is not None:
+            given["misfit"] = pick("misfit", flags.misfit, known_misfits())()
         given = {name: value for name, value in given.items() if value is not None}
         return dataclasses.replace(recipe, **given)
     except UsageError:
