@@ -8,6 +8,7 @@ import pytest
 
 import vrba
 from vrba.adapt import Hybrid
+from vrba.adapt._cells import repeat_cells, sum_cells
 
 SHAPE, CELLS = (6, 4, 6), (2, 3)
 COARSE = (6, 2, 2)
@@ -95,6 +96,17 @@ def test_the_tilt_is_that_of_mean_squares(base):
     weight = np.asarray(policy.weights(state)) / np.sqrt(within)
     np.testing.assert_allclose(np.mean(within * weight, axis=(1, 2)), 1, rtol=1e-12)
     assert policy.weights(state).shape == SHAPE
+
+
+def test_cells_of_any_size_are_summed_and_repeated():
+    """In steps of a few points, and at once where none divides."""
+    sizes = (22, 36, 2)
+    x = RANDOM.normal(size=(2, *sizes))
+    apart = x.reshape(2, 2, 11, 1, 36, 2, 1)
+    total = sum_cells(jnp.asarray(x), (11, 36, 1))
+    np.testing.assert_allclose(total, apart.sum(axis=(2, 4, 6)), rtol=1e-12, atol=1e-12)
+    again = np.kron(total, np.ones((1, 11, 36, 1)))
+    np.testing.assert_array_equal(repeat_cells(total, (11, 36, 1)), again)
 
 
 def test_one_weight_for_each_time():

@@ -51,18 +51,18 @@ def sum_cells(
     x: Float[Array, "funcs *points"], cells: tuple[int, ...]
 ) -> Float[Array, "funcs *cells"]:
     """The sum over the points of each cell."""
-    return jnp.sum(*_apart(x, cells))
+    for axis, size in enumerate(cells, start=1):
+        x = _sum_along(x, axis, size)
+    return x
 
 
 def repeat_cells(
     x: Float[Array, "funcs *cells"], cells: tuple[int, ...]
 ) -> Float[Array, "funcs *points"]:
     """What each point has of its cell."""
-    whole = point_shape(x.shape, cells)
-    wide = jnp.expand_dims(x, tuple(range(2, 2 * x.ndim, 2)))
-    sides = [(n, size) for n, size in zip(x.shape[1:], cells, strict=True)]
-    apart = (x.shape[0], *(number for side in sides for number in side))
-    return jnp.broadcast_to(wide, apart).reshape(whole)
+    for axis, size in enumerate(cells, start=1):
+        x = x if size == 1 else jnp.repeat(x, size, axis)
+    return x
 
 
 def size_of_cells(
@@ -73,14 +73,14 @@ def size_of_cells(
     """The root of the mean square of each cell's sizes, and how many are not finite.
 
     `share` is the base of the points, `None` the uniform one. Sizes that are not finite
-    do not count; a cell that has no other is not finite. The largest size of a cell is
-    taken out before squaring, so that no square overflows.
+    do not count; a cell that has no other is not finite. The largest size of a function
+    is taken out before squaring, so that no square overflows.
     """
 
     def root(size, share, total):
-        largest = jnp.max(*_apart(size, cells))
+        largest = jnp.max(size, axis=tuple(range(1, size.ndim)), keepdims=True)
         unit = jnp.where(largest > 0, largest, 1)
-        square = jnp.square(size / repeat_cells(unit, cells))
+        square = jnp.square(size / unit)
         square = sum_cells(square if share is None else share * square, cells)
         return unit * jnp.sqrt(square / jnp.where(total > 0, total, 1))
 
@@ -102,8 +102,13 @@ def size_of_cells(
     return jax.lax.cond(jnp.isfinite(jnp.max(size)), all_of_them, finite_ones)
 
 
-def _apart(x, cells):
-    """Axes of cells and of the points in them in turn, and which are the latter."""
-    sides = [(n // size, size) for n, size in zip(x.shape[1:], cells, strict=True)]
-    apart = x.reshape(x.shape[0], *(number for side in sides for number in side))
-    return apart, tuple(range(2, 2 * x.ndim, 2))
+def _sum_along(x, axis, size):
+    """A few points at a time, as slices: a CPU sums short rows slowly."""
+    step = max(number for number in range(1, 9) if size % number == 0)
+    if step > 1:
+        slices = (jax.lax.slice_in_dim(x, k, None, step, axis) for k in range(step))
+        return _sum_along(sum(slices), axis, size // step)
+    if size == 1:
+        return x
+    apart = x.reshape(*x.shape[:axis], -1, size, *x.shape[axis + 1 :])
+    return jnp.sum(apart, axis=axis + 1)
