@@ -163,6 +163,15 @@ def any_finite(size: Float[Array, "batch *rest"]) -> Bool[Array, " batch"]:
     return jnp.any(jnp.isfinite(size).reshape(size.shape[0], -1), axis=1)
 
 
+def has_no_repeats(
+    ids: Int[Array, " batch"] | None, num_points: int
+) -> Bool[Array, ""]:
+    """Whether no id comes twice."""
+    if ids is None:
+        return jnp.ones((), bool)
+    return jnp.all(count_once(ids, jnp.ones(ids.shape, bool), num_points))
+
+
 def batch_base(
     state: TiltState,
     size: Float[Array, "batch *rest"],
@@ -195,12 +204,14 @@ def advance(
 ) -> TiltState:
     """Blend the tilt of these sizes into the weights of their ids.
 
-    Sizes that are not finite leave their points as they were. They are rare: the
-    largest size tells, and the common case does without a mask. `num_bad` is how many
-    residuals were not finite, if these sizes do not tell.
+    Sizes that are not finite leave their points as they were, and repeated ids count
+    once. Both are rare: the largest size and the ids tell, and the common case does
+    without a mask. `num_bad` is how many residuals were not finite, if these sizes do
+    not tell.
     """
     old = (state.weight if ids is None else state.weight[ids]).astype(state.dtype)
-    share = batch_base(state, size, ids)
+    largest = jnp.max(size)
+    is_common = jnp.isfinite(largest) & has_no_repeats(ids, state.weight.shape[0])
 
     def blend(size, share, largest=None):
         if scale is None:
@@ -213,25 +224,25 @@ def advance(
         return one_tilt(old, policy.potential, size, used), used
 
     def all_of_them():
-        return *blend(size, share, largest), jnp.zeros((), jnp.int32)
+        share = state.base
+        share = share if share is None or ids is None else share[ids]
+        num_rejected, is_good = jnp.zeros((), jnp.int32), jnp.ones(size.shape[0], bool)
+        return *blend(size, share, largest), num_rejected, is_good
 
     def finite_ones():
         is_finite = jnp.isfinite(size)
-        new, used = blend(*keep_finite(size, share))
+        new, used = blend(*keep_finite(size, batch_base(state, size, ids)))
         used = jax.tree.map(
             lambda old, new: jnp.where(jnp.any(is_finite), new, old), state.scale, used
         )
         num_rejected = jnp.sum(~is_finite, dtype=jnp.int32)
-        return jnp.where(is_finite, new, old), used, num_rejected
+        return jnp.where(is_finite, new, old), used, num_rejected, any_finite(size)
 
-    largest = jnp.max(size)
-    new, used, num_rejected = jax.lax.cond(
-        jnp.isfinite(largest), all_of_them, finite_ones
-    )
+    new, used, num_rejected, is_good = jax.lax.cond(is_common, all_of_them, finite_ones)
     new = new.astype(state.weight.dtype)
     num_told = num_rejected if num_bad is None else num_bad
     return TiltState(
-        weight=new if ids is None else put(state.weight, ids, new, any_finite(size)),
+        weight=new if ids is None else put(state.weight, ids, new, is_good),
         base=state.base,
         scale=used,
         num_updates=jnp.where(

@@ -130,14 +130,14 @@ class Hybrid(AbstractTilting):
         A function without weight or base gets weights of one.
         """
         weight = rows(state.weight, ids).astype(state.dtype)
-        share = over_mean(rows(untilted(state), ids))
-        axes = tuple(range(1, weight.ndim))
-        mean = jnp.mean(share * weight, axis=axes, keepdims=True)
+        share = None if state.base is None else over_mean(rows(state.base, ids))
+        mean = mean_of_each(weight if share is None else share * weight)
         tilt = over(weight, mean) ** self.objective.weight_power
         if self.cells is not None:
             tilt = repeat_cells(tilt, self.cells)
-            if state.point_base is None:
-                return tilt
+        if share is None:
+            return tilt
+        if state.point_base is not None:
             share = over_mean(rows(state.point_base, ids))
         return tilt * share ** (1 / self.objective.loss_power)
 
@@ -179,8 +179,12 @@ def flat(joint: Float[Array, "funcs *points"]) -> Float[Array, "funcs all_points
 
 def over_mean(base: Float[Array, "funcs *points"]) -> Float[Array, "funcs *points"]:
     """The base as multiples of its mean in each function, one where that is zero."""
-    axes = tuple(range(1, base.ndim))
-    return over(base, jnp.mean(base, axis=axes, keepdims=True))
+    return over(base, mean_of_each(base))
+
+
+def mean_of_each(x: Float[Array, "funcs *points"]) -> Float[Array, "funcs *ones"]:
+    """The mean over the points of each function."""
+    return jnp.mean(x, axis=tuple(range(1, x.ndim)), keepdims=True)
 
 
 def over(
