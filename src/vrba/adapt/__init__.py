@@ -6,7 +6,7 @@ from ._around import AbstractAroundState as AbstractAroundState
 from ._base import AbstractPolicy as AbstractPolicy
 from ._pool import AbstractPoolPolicy as AbstractPoolPolicy
 from ._tilt import AbstractTilting as AbstractTilting
-from ._tilt import TiltState as TiltState
+from ._tilt_state import TiltState as TiltState
 from ._timed import AbstractTimed as AbstractTimed
 from .brdr import BRDR as BRDR
 from .brdr import DecayState as DecayState

@@ -9,7 +9,8 @@ from jaxtyping import Array, Float, Int
 
 from ._base import AbstractPolicy
 from ._residual import ArrayOfIds, as_shape, check_ids
-from ._tilt import AbstractTilting, TiltState, init_tilt, untilted
+from ._tilt import AbstractTilting
+from ._tilt_state import TiltState, init_tilt, untilted
 from .losses import SquaredLoss
 from .unbiased import Unbiased
 
@@ -46,11 +47,24 @@ class AbstractPoolPolicy(AbstractTilting):
         if base is not None and len(shape) == 2:
             base = jnp.broadcast_to(jnp.asarray(base)[:, None], shape)
         separate_axis = 1 if len(shape) == 2 else None
-        return init_tilt(self, shape, base, dtype, separate_axis)
+        return init_tilt(self.smoothing, shape, base, dtype, separate_axis)
 
     def separate_axis(self, state: TiltState) -> int | None:
         """Equations, where each has its tilt."""
         return 1 if state.weight.ndim == 2 else None
+
+    def residual_shape(self, state: TiltState) -> tuple[int, ...]:
+        """That of the weights."""
+        return state.weight.shape
+
+    def kept_sizes(
+        self,
+        state: TiltState,
+        size: Float[Array, "points *eqs"],
+        ids: Int[Array, " points"] | None,
+    ) -> tuple[Float[Array, "points *eqs"], None]:
+        """All of them."""
+        return size, None
 
     def base(self, state: TiltState) -> Float[Array, " points"]:
         """The base that `init` was given."""

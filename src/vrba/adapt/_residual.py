@@ -86,7 +86,11 @@ def size_of(
 
     The largest entry is taken out before squaring, so that no square overflows.
     """
-    size = jnp.abs(jax.lax.stop_gradient(residual)).astype(dtype)
+    residual = jax.lax.stop_gradient(residual)
+    if residual.ndim > num_axes and residual.shape[-1] == 1:
+        # held back, else XLA works on rows of one number, and twice
+        residual = jax.lax.optimization_barrier(residual.reshape(residual.shape[:-1]))
+    size = jnp.abs(residual).astype(dtype)
     if size.ndim == num_axes:
         return size
     largest = jnp.max(size, axis=-1, keepdims=True)

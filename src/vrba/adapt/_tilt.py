@@ -1,15 +1,12 @@
-"""The tilt of a pool: its state, and the one update that tilting policies share."""
+"""The tilt of a pool: the one update that tilting policies share."""
 
 import abc
-from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Num
 
-from ..core import Status, float_dtype
 from ._base import AbstractPolicy, judge
 from ._residual import (
     ArrayOfIds,
@@ -20,20 +17,10 @@ from ._residual import (
     put,
     size_of,
 )
+from ._tilt_state import TiltState
 from .potentials import AbstractPotential
 from .smoothing import Smoothing
 from .temperatures import AbstractTemperature, Scale
-
-
-class TiltState(eqx.Module):
-    """What the next update needs, keyed by point id along the first axis."""
-
-    weight: Float[Array, "ids *rest"]  # lambda
-    base: Float[Array, "ids *rest"] | None  # probability before the tilt; None: uniform
-    scale: Scale
-    num_updates: Int[Array, ""]
-    status: Status
-    num_rejected: Int[Array, ""]  # NaN or infinite residuals in the last update
 
 
 class AbstractTilting(AbstractPolicy):
@@ -48,6 +35,22 @@ class AbstractTilting(AbstractPolicy):
     @abc.abstractmethod
     def separate_axis(self, state: TiltState) -> int | None:
         """The axis along which each place has its own tilt; `None` for one tilt."""
+
+    @abc.abstractmethod
+    def residual_shape(self, state: TiltState) -> tuple[int, ...]:
+        """The shape of the residuals of all ids, without an axis of equations."""
+
+    @abc.abstractmethod
+    def kept_sizes(
+        self,
+        state: TiltState,
+        size: Float[Array, "batch *points"],
+        ids: Int[Array, " batch"] | None,
+    ) -> tuple[Float[Array, "batch *rest"], Int[Array, ""] | None]:
+        """One size for each weight, and how many of the points' are not finite.
+
+        `None` in place of the number if there is a weight for each point.
+        """
 
     def scale(
         self,
@@ -77,27 +80,35 @@ class AbstractTilting(AbstractPolicy):
 
     def _checked(self, state, residual, ids):
         ids = check_ids(ids, state.weight.shape[0])
-        return check_residual(residual, ids, state.weight.shape), ids
+        return check_residual(residual, ids, self.residual_shape(state)), ids
 
     def measured(
-        self, state: TiltState, residual: Num[Array, "..."]
-    ) -> Float[Array, "batch *rest"]:
-        """What is tilted: the size, or the power of it that the objective asks for."""
-        size = size_of(residual, state.weight.ndim, state.weight.dtype)
+        self,
+        state: TiltState,
+        residual: Num[Array, "..."],
+        ids: Int[Array, " batch"] | None,
+    ) -> tuple[Float[Array, "batch *rest"], Int[Array, ""] | None]:
+        """What is tilted: the size, or the power of it that the objective asks for.
+
+        And how many residuals are not finite, as far as `kept_sizes` counts them.
+        """
+        size = size_of(residual, state.weight.ndim, state.dtype)
+        size, num_rejected = self.kept_sizes(state, size, ids)
         power = self.objective.size_power
-        return size if power == 1 else size**power
+        return size if power == 1 else size**power, num_rejected
 
 
 @eqx.filter_jit
 def _measure_scale(policy, state, residual, ids):
-    size = policy.measured(state, residual)
+    size, _ = policy.measured(state, residual, ids)
     finite = keep_finite(size, batch_base(state, size, ids))
     return measure_scale(policy, state, *finite)
 
 
 @eqx.filter_jit
 def _advance(policy, state, residual, ids, scale):
-    return advance(policy, state, policy.measured(state, residual), ids, scale)
+    size, num_rejected = policy.measured(state, residual, ids)
+    return advance(policy, state, size, ids, scale, num_rejected)
 
 
 def check_settings(policy: AbstractTilting) -> None:
@@ -108,48 +119,6 @@ def check_settings(policy: AbstractTilting) -> None:
             f"`{type(policy).__name__}(scale_memory=...)` must lie in [0, 1), got "
             f"{policy.scale_memory}."
         )
-
-
-def check_base(
-    base: Float[Array | np.ndarray, "..."], shape: tuple[int, ...], dtype: jnp.dtype
-) -> Float[Array, "..."]:
-    """The base brought to sum one; an error unless it is a distribution's multiple."""
-    numbers = jnp.asarray(base, dtype)
-    if numbers.shape != shape:
-        raise ValueError(f"`base` must have shape {shape}, got {numbers.shape}.")
-    total = jnp.sum(numbers)
-    is_good = jnp.all(numbers >= 0) & jnp.isfinite(total) & (total > 0)
-    message = "`base` must hold finite numbers >= 0, not all of them zero."
-    return eqx.error_if(numbers, ~is_good, message) / total
-
-
-def init_tilt(
-    policy: AbstractTilting,
-    shape: tuple[int, ...],
-    base: Float[Array | np.ndarray, "..."] | None,
-    dtype: Any,
-    separate_axis: int | None,
-) -> TiltState:
-    """Equal weights everywhere; `base` is brought to sum one."""
-    dtype = float_dtype(dtype)
-    if base is not None:
-        base = check_base(base, shape, dtype)
-    tilts = () if separate_axis is None else (shape[separate_axis],)
-    return TiltState(
-        weight=jnp.full(shape, policy.smoothing.start(), dtype),
-        base=base,
-        scale=Scale(
-            temperature=jnp.ones(tilts, dtype),
-            anchor=jnp.zeros(tilts, dtype),
-            offset=jnp.zeros(tilts, dtype),
-            peak=jnp.zeros(tilts, dtype),
-            top_weight=jnp.ones(tilts, dtype),
-            count=jnp.zeros(tilts, jnp.int32),
-        ),
-        num_updates=jnp.zeros((), jnp.int32),
-        status=Status.ok,
-        num_rejected=jnp.zeros((), jnp.int32),
-    )
 
 
 def measure_scale(
@@ -194,6 +163,15 @@ def any_finite(size: Float[Array, "batch *rest"]) -> Bool[Array, " batch"]:
     return jnp.any(jnp.isfinite(size).reshape(size.shape[0], -1), axis=1)
 
 
+def has_no_repeats(
+    ids: Int[Array, " batch"] | None, num_points: int
+) -> Bool[Array, ""]:
+    """Whether no id comes twice."""
+    if ids is None:
+        return jnp.ones((), bool)
+    return jnp.all(count_once(ids, jnp.ones(ids.shape, bool), num_points))
+
+
 def batch_base(
     state: TiltState,
     size: Float[Array, "batch *rest"],
@@ -222,14 +200,18 @@ def advance(
     size: Float[Array, "batch *rest"],
     ids: Int[Array, " batch"] | None,
     scale: Scale | None,
+    num_bad: Int[Array, ""] | None = None,
 ) -> TiltState:
     """Blend the tilt of these sizes into the weights of their ids.
 
-    Sizes that are not finite leave their points as they were. They are rare: the
-    largest size tells, and the common case does without a mask.
+    Sizes that are not finite leave their points as they were, and repeated ids count
+    once. Both are rare: the largest size and the ids tell, and the common case does
+    without a mask. `num_bad` is how many residuals were not finite, if these sizes do
+    not tell.
     """
-    old = state.weight if ids is None else state.weight[ids]
-    share = batch_base(state, size, ids)
+    old = (state.weight if ids is None else state.weight[ids]).astype(state.dtype)
+    largest = jnp.max(size)
+    is_common = jnp.isfinite(largest) & has_no_repeats(ids, state.weight.shape[0])
 
     def blend(size, share, largest=None):
         if scale is None:
@@ -242,35 +224,31 @@ def advance(
         return one_tilt(old, policy.potential, size, used), used
 
     def all_of_them():
-        return *blend(size, share, largest), jnp.zeros((), jnp.int32)
+        share = state.base
+        share = share if share is None or ids is None else share[ids]
+        num_rejected, is_good = jnp.zeros((), jnp.int32), jnp.ones(size.shape[0], bool)
+        return *blend(size, share, largest), num_rejected, is_good
 
     def finite_ones():
         is_finite = jnp.isfinite(size)
-        new, used = blend(*keep_finite(size, share))
+        new, used = blend(*keep_finite(size, batch_base(state, size, ids)))
         used = jax.tree.map(
             lambda old, new: jnp.where(jnp.any(is_finite), new, old), state.scale, used
         )
         num_rejected = jnp.sum(~is_finite, dtype=jnp.int32)
-        return jnp.where(is_finite, new, old), used, num_rejected
+        return jnp.where(is_finite, new, old), used, num_rejected, any_finite(size)
 
-    largest = jnp.max(size)
-    new, used, num_rejected = jax.lax.cond(
-        jnp.isfinite(largest), all_of_them, finite_ones
-    )
+    new, used, num_rejected, is_good = jax.lax.cond(is_common, all_of_them, finite_ones)
+    new = new.astype(state.weight.dtype)
+    num_told = num_rejected if num_bad is None else num_bad
     return TiltState(
-        weight=new if ids is None else put(state.weight, ids, new, any_finite(size)),
+        weight=new if ids is None else put(state.weight, ids, new, is_good),
         base=state.base,
         scale=used,
         num_updates=jnp.where(
             num_rejected < size.size, jnp.max(used.count) + 1, state.num_updates
         ),
-        status=judge(num_rejected),
-        num_rejected=num_rejected,
+        status=judge(num_told),
+        num_rejected=num_told,
+        point_base=state.point_base,
     )
-
-
-def untilted(state: TiltState) -> Float[Array, "ids *rest"]:
-    """The base, spelt out where it is uniform."""
-    if state.base is not None:
-        return state.base
-    return jnp.full_like(state.weight, 1 / state.weight.size)

@@ -5,7 +5,8 @@ from jaxtyping import Array, Float
 
 from ._pool import AbstractPoolPolicy, check_pool
 from ._residual import ArrayOfIds
-from ._tilt import TiltState, check_settings
+from ._tilt import check_settings
+from ._tilt_state import TiltState
 from .draws import AbstractDraw, Stratified
 from .losses import AbstractLoss, SquaredLoss
 from .potentials import AbstractPotential

@@ -80,6 +80,17 @@ class Smoothing(eqx.Module):
         level = self.rate / (1 - self.memory)
         return 0.1 * level if self.is_normalised else level
 
+    def least_step(self) -> float:
+        """The smallest `1 - memory` there will be: how far a weight goes in an update,
+        as a share of what it has to go."""
+        if isinstance(self.memory, GrowingCap):
+            return self.rate / self.memory.last
+        return 1 - self.memory
+
+    def bound(self) -> float:
+        """What no weight exceeds; there is none unless normalised."""
+        return self.rate / self.least_step() if self.is_normalised else float("inf")
+
     def blend(
         self,
         weight: Float[Array, "*points"],
