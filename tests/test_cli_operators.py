@@ -133,6 +133,32 @@ def test_every_data_set_has_a_recipe_that_fits(kind):
     vrba.train.OperatorTrainer(made(kind), recipe, 0)
 
 
+KEPT = {"point": 1, "time": 16 * 16, "coarse": 4 * 4, "half": 2}
+
+
+@pytest.mark.parametrize("kept", KEPT)
+def test_fewer_weights_take_less_memory(kept):
+    """Of 16 x 16 points at 5 times: 4 divides the points, nothing the times."""
+    pairs = made(Kolmogorov)
+    flags = OperatorFlags(steps=7, weights=kept)
+    sizes = [
+        vrba.train.OperatorTrainer(pairs, new_operator_recipe(f, pairs), 0)
+        for f in (OperatorFlags(steps=7), flags)
+    ]
+    full, kept_bytes = (one.weights_bytes for one in sizes)
+    targets = 4 * 4 * 16 * 16 * 5
+    rest = full - targets  # a few numbers for the scale of the tilt
+    assert 0 < rest < 100 and kept_bytes - rest == targets // KEPT[kept]
+
+
+def test_weights_of_samples_at_one_time():
+    pairs = made(Wave)
+    flags = OperatorFlags(steps=7, weights="time")
+    assert new_operator_recipe(flags, pairs).policy.cells == (16, 16)
+    flags = OperatorFlags(steps=7, weights="coarse", policy="uniform")
+    assert new_operator_recipe(flags, pairs).policy == vrba.presets.uniform()
+
+
 def test_data_of_ones_own_get_a_network_that_fits():
     zeros, axis = np.zeros((20, 12, 1)), np.linspace(0, 1, 12)
     on_grid = vrba.data.Pairs(zeros, zeros, ("x",), (axis,), None, 16, 2, 2)
@@ -178,6 +204,7 @@ MISTAKES = {
     "There is no policy `rad`": ["train", "pairs.h5", "--policy", "rad"],
     "`--scale tiny` is for data that come": ["train", "pairs.h5", "--scale", "tiny"],
     "`batch_size` is 21, more than the 20": ["train", "pairs.h5", "--batch", 21],
+    "There is no way to keep `all`": ["train", "pairs.h5", "--weights", "all"],
     "`--minutes` must be positive": ["train", "pairs.h5", "--minutes", 0],
     "`one` already holds a run": ["train", "pairs.h5", "--out", "one"],
     "`--batch` is that of the run": ["train", "--resume", "one", "--batch", 3],

@@ -102,7 +102,7 @@ class AbstractTilting(AbstractPolicy):
 def _measure_scale(policy, state, residual, ids):
     size, _ = policy.measured(state, residual, ids)
     finite = keep_finite(size, batch_base(state, size, ids))
-    return measure_scale(policy, state, *finite)
+    return measure_scale(policy, state, *finite, scale_of(policy, state, ids))
 
 
 @eqx.filter_jit
@@ -126,12 +126,13 @@ def measure_scale(
     state: TiltState,
     size: Float[Array, "batch *rest"],
     share: Float[Array, "batch *rest"] | None,
+    before: Scale,
     largest: Float[Array, ""] | None = None,
 ) -> Scale:
     """The scale of finite sizes; one for all, or one for each place on an axis.
 
     `share` is the base of these points, not normalised; `None` is the uniform one.
-    `largest` is the largest size, if it is known.
+    `before` is the scale so far. `largest` is the largest size, if it is known.
     """
     axis = policy.separate_axis(state)
     largest = None if axis is not None else largest
@@ -152,10 +153,33 @@ def measure_scale(
         return new
     keep = jnp.where(new.peak > 0, policy.scale_memory, 1)  # zeros say nothing
     keep = jnp.where(state.num_updates > 0, keep, 0).astype(size.dtype)
-    old_numbers, _ = eqx.partition(state.scale, eqx.is_inexact_array)
+    old_numbers, _ = eqx.partition(before, eqx.is_inexact_array)
     new_numbers, new_counts = eqx.partition(new, eqx.is_inexact_array)
     blend = lambda old, new: keep * old + (1 - keep) * new
     return eqx.combine(jax.tree.map(blend, old_numbers, new_numbers), new_counts)
+
+
+def scale_of(
+    policy: AbstractTilting, state: TiltState, ids: Int[Array, " batch"] | None
+) -> Scale:
+    """The scale so far; of these ids if each has one of its own."""
+    if ids is None or policy.separate_axis(state) != 0:
+        return state.scale
+    return jax.tree.map(lambda leaf: leaf[ids], state.scale)
+
+
+def put_scale(
+    policy: AbstractTilting,
+    state: TiltState,
+    ids: Int[Array, " batch"] | None,
+    used: Scale,
+    is_good: Bool[Array, " batch"],
+) -> Scale:
+    """The scale after an update; those of other ids stay as they were."""
+    if ids is None or policy.separate_axis(state) != 0:
+        return used
+    keep = lambda old, new: put(old, ids, new, is_good)
+    return jax.tree.map(keep, state.scale, used)
 
 
 def any_finite(size: Float[Array, "batch *rest"]) -> Bool[Array, " batch"]:
@@ -210,12 +234,12 @@ def advance(
     not tell.
     """
     old = (state.weight if ids is None else state.weight[ids]).astype(state.dtype)
-    largest = jnp.max(size)
+    largest, before = jnp.max(size), scale_of(policy, state, ids)
     is_common = jnp.isfinite(largest) & has_no_repeats(ids, state.weight.shape[0])
 
     def blend(size, share, largest=None):
         if scale is None:
-            used = measure_scale(policy, state, size, share, largest)
+            used = measure_scale(policy, state, size, share, before, largest)
         else:
             used = scale
         axis, one_tilt = policy.separate_axis(state), policy.smoothing.blend
@@ -233,7 +257,7 @@ def advance(
         is_finite = jnp.isfinite(size)
         new, used = blend(*keep_finite(size, batch_base(state, size, ids)))
         used = jax.tree.map(
-            lambda old, new: jnp.where(jnp.any(is_finite), new, old), state.scale, used
+            lambda old, new: jnp.where(jnp.any(is_finite), new, old), before, used
         )
         num_rejected = jnp.sum(~is_finite, dtype=jnp.int32)
         return jnp.where(is_finite, new, old), used, num_rejected, any_finite(size)
@@ -244,7 +268,7 @@ def advance(
     return TiltState(
         weight=new if ids is None else put(state.weight, ids, new, is_good),
         base=state.base,
-        scale=used,
+        scale=put_scale(policy, state, ids, used, is_good),
         num_updates=jnp.where(
             num_rejected < size.size, jnp.max(used.count) + 1, state.num_updates
         ),

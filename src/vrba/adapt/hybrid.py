@@ -27,6 +27,8 @@ from .scores import AbstractScore, JointScore
 from .smoothing import Smoothing
 from .temperatures import AbstractTemperature, LogAnnealing
 
+_KEPT = ("float16", "float32", "float64")
+
 
 class Hybrid(AbstractTilting):
     """One tilt over functions and points, taken apart.
@@ -199,13 +201,12 @@ def check_digits(policy: Hybrid) -> None:
     name, smoothing = policy.weight_dtype, policy.smoothing
     if name is None:
         return
-    try:
-        digits = jnp.finfo(name)
-    except (TypeError, ValueError):
+    if name not in _KEPT:
         raise ValueError(
-            f"`Hybrid(weight_dtype=...)` must be the name of a floating type such as "
-            f"'float16', or None, got {name!r}."
-        ) from None
+            f"`Hybrid(weight_dtype=...)` must be one of {', '.join(_KEPT)}, which a "
+            f"checkpoint can hold, or None, got {name!r}."
+        )
+    digits = jnp.finfo(name)
     needed = 2 * float(digits.eps)
     if smoothing.least_step() < needed:
         raise ValueError(

@@ -67,6 +67,9 @@ class OperatorFlags:
     misfit: Annotated[Name, arg(help=listed(known_misfits()))] = None
     batch: Count = None
     """Samples in a step."""
+    weights: Name = None
+    """What is kept: a weight for each `point` (unless given), for each `time`, a
+    `coarse` grid of them, or all in `half` the digits."""
     redraw: Count = None
     """Steps until the distribution of samples is refreshed; an epoch unless given."""
     steps: Count = None
@@ -98,6 +101,11 @@ def new_operator_recipe(flags: OperatorFlags, pairs: Pairs) -> OperatorRecipe:
     try:
         recipe = default_operator_recipe(pairs, flags.steps, model)
         recipe = with_arm(recipe, flags.policy)
+        if flags.weights is not None:
+            kept = pick(
+                "way to keep", flags.weights, {k: k for k in operator_arms.KEPT}
+            )
+            recipe = operator_arms.with_kept(recipe, kept, pairs)
         given: dict[str, Any] = {"batch_size": flags.batch, "dtype": flags.dtype}
         given |= {"redraw_every": flags.redraw, "patience": flags.patience}
         if flags.misfit is not None:
