@@ -64,7 +64,13 @@ def make_result(errors, *, step=900):
         "status": ENDED,
         "score": 1.1 * mean,
         "last_score": 1.3 * mean,
-        "errors": {"selected": mean, "last": 1.2 * mean, **levels, "max": largest},
+        "errors": {
+            "selected": mean,
+            "last": 1.2 * mean,
+            **levels,
+            "max": largest,
+            "raw": 0.01,
+        },
     }
 
 

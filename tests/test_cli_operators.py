@@ -1,7 +1,9 @@
 """`vrba train`, and `vrba compare` for operators."""
 
+import dataclasses
 import json
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,7 @@ from cli_cases import call
 import vrba
 from vrba.cli import children, machine
 from vrba.cli.operator_recipe import OperatorFlags, new_operator_recipe
-from vrba.cli.subjects import Data, recipes_of
+from vrba.cli.subjects import Pairing, recipes_of
 from vrba.data import Bubble, Kolmogorov, Wave, open_pairs, write_pairs
 
 pytestmark = pytest.mark.xdist_group("cli operators")  # one folder
@@ -81,29 +83,54 @@ def test_fields_are_those_of_the_test_set(done, folder):
         assert [str(name) for name in fields["coordinates"]] == ["t"]
 
 
-def test_train_goes_on_as_if_never_stopped(done, folder):
-    whole = call("train", "pairs.h5", "--steps", 6, "--batch", 5, "--out", "whole")
-    assert whole[0] == 0
-    words = ["train", "pairs.h5", "--steps", 6, "--batch", 5, "--out", "broken"]
-    assert call(*words, "--minutes", 1e-9)[0] == 0
-    code, _, _ = call("train", "--resume", "broken", "--minutes", 5)
-    first, second = vrba.Operator.load("whole"), vrba.Operator.load("broken")
-    assert code == 0 and second.result["step"] == 6
-    pairs = open_pairs("pairs.h5")
-    np.testing.assert_array_equal(first.last_errors(pairs), second.last_errors(pairs))
+def test_train_goes_on_as_if_never_stopped(folder):
+    """Stopped in the middle of an interval between two draws."""
+    words = ["train", "pairs.h5", "--steps", 50, "--batch", 5, "--redraw", 7]
+    assert call(*words, "--out", "whole")[0] == 0
+    stop = Stopping(3)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("vrba.cli.train.teller", lambda *_, **__: stop)
+        assert call(*words, "--out", "broken")[0] == 130
+    assert vrba.Operator.load("broken").result["step"] == 3
+    assert call("train", "--resume", "broken")[0] == 0
+    load = lambda run: np.load(Path(run) / "checkpoint" / "latest.npz")
+    first, second = load("whole"), load("broken")
+    leaves = [key for key in first if key != "header"]
+    assert len(leaves) > 10
+    for key in leaves:
+        np.testing.assert_array_equal(first[key], second[key])
+
+
+class Stopping(vrba.train.AbstractCallback):
+    """Ctrl-C at a step."""
+
+    def __init__(self, step):
+        self.step = step
+
+    def begin(self, plan):
+        pass
+
+    def check(self, entry, seconds_left):
+        if entry["step"] == self.step:
+            signal.raise_signal(signal.SIGINT)
+
+    def end(self, sentence):
+        pass
 
 
 def test_arms_differ_in_what_they_say_only():
     pairs = made(Bubble)
-    recipes = recipes_of(Data(pairs, None, OperatorFlags()), None, None)
+    recipes = recipes_of(Pairing(pairs, "bubble", None, OperatorFlags()), None, None)
     fair, published = recipes["uniform"], recipes["uniform-as-published"]
     assert published.optimizer.l2 == 1e-4 and fair.optimizer.l2 == 0
     assert fair.batches.shuffles and not published.batches.shuffles
     potentials = [recipes[k].policy.potential for k in ("quadratic", "exponential")]
     assert potentials == [vrba.Quadratic(), vrba.Exponential()]
     for recipe in recipes.values():
-        assert recipe.model == fair.model and recipe.max_steps == fair.max_steps
-        assert recipe.optimizer.schedule == fair.optimizer.schedule
+        own = {"policy": fair.policy, "batches": fair.batches}
+        if recipe is published:
+            own["optimizer"] = dataclasses.replace(recipe.optimizer, l2=0.0)
+        assert dataclasses.replace(recipe, **own) == fair
 
 
 def made(kind, **settings):
@@ -155,8 +182,8 @@ def test_weights_of_samples_at_one_time():
     pairs = made(Wave)
     flags = OperatorFlags(steps=7, weights="time")
     assert new_operator_recipe(flags, pairs).policy.cells == (16, 16)
-    flags = OperatorFlags(steps=7, weights="coarse", policy="uniform")
-    assert new_operator_recipe(flags, pairs).policy == vrba.presets.uniform()
+    even = new_operator_recipe(OperatorFlags(steps=7, policy="uniform"), pairs)
+    assert vrba.train.operator_arms.with_kept(even, "coarse", pairs) == even
 
 
 def test_data_of_ones_own_get_a_network_that_fits():
@@ -165,6 +192,24 @@ def test_data_of_ones_own_get_a_network_that_fits():
     uneven = vrba.data.Pairs(zeros, zeros, ("x",), (axis**2,), None, 16, 2, 2)
     assert isinstance(vrba.default_operator_recipe(on_grid).model, vrba.FNO)
     assert isinstance(vrba.default_operator_recipe(uneven).model, vrba.DeepONet)
+
+
+def test_data_of_one_shape_are_told_apart_by_their_numbers():
+    first = made(Bubble)
+    second = dataclasses.replace(first, outputs=first.outputs + 1)
+    words = [
+        Pairing(p, "a.h5", None, OperatorFlags()).describe() for p in (first, second)
+    ]
+    assert words[0]["shapes"] == words[1]["shapes"] and words[0] != words[1]
+
+
+@pytest.mark.parametrize("name", ["deeponet", "fno", "time-conditioned-unet"])
+def test_any_model_can_be_asked_for_if_it_fits(name):
+    """With a batch and an axis of time that suit it, not those of another model."""
+    pairs = made(Wave) if name == "time-conditioned-unet" else made(Kolmogorov)
+    recipe = new_operator_recipe(OperatorFlags(steps=7, model=name), pairs)
+    assert (recipe.splits == "t") == (name == "time-conditioned-unet")
+    vrba.train.OperatorTrainer(pairs, recipe, 0)
 
 
 @pytest.fixture(scope="module")
@@ -203,7 +248,7 @@ MISTAKES = {
     "There is no model `fnoo`": ["train", "pairs.h5", "--model", "fnoo"],
     "There is no policy `rad`": ["train", "pairs.h5", "--policy", "rad"],
     "`--scale tiny` is for data that come": ["train", "pairs.h5", "--scale", "tiny"],
-    "`batch_size` is 21, more than the 20": ["train", "pairs.h5", "--batch", 21],
+    "`--batch` is 21, more than the 20": ["train", "pairs.h5", "--batch", 21],
     "There is no way to keep `all`": ["train", "pairs.h5", "--weights", "all"],
     "`--minutes` must be positive": ["train", "pairs.h5", "--minutes", 0],
     "`one` already holds a run": ["train", "pairs.h5", "--out", "one"],
@@ -215,6 +260,26 @@ MISTAKES = {
         "pairs.h5",
         "--policies",
         "vrba:cosh",
+    ],
+    "`--steps 9` cannot be given with": ["train", "--resume", "one", "--steps", 9],
+    "`--scale tiny` needs the name": ["train", "--resume", "one", "--scale", "tiny"],
+    "`--weights half` is for policies": [
+        "train",
+        "pairs.h5",
+        "--policy",
+        "uniform",
+        "--weights",
+        "half",
+    ],
+    "`--diagnose` is for problems": ["compare", "pairs.h5", "--diagnose", 0.5],
+    "`--batch` must divide the 20 samples": ["compare", "pairs.h5", "--batch", 3],
+    "There is no file `none.h5`": ["train", "none.h5"],
+    "there is `vrba train`": ["solve", "bubble"],
+    "`TimeConditionedUNet` needs functions on a grid of two axes": [
+        "train",
+        "pairs.h5",
+        "--model",
+        "time-conditioned-unet",
     ],
     "is no run folder": ["train", "--resume", "nowhere"],
 }

@@ -27,6 +27,7 @@ from vrba.train import (
     Sobolev,
     train_operator,
 )
+from vrba.train.operator_network import relative_errors
 
 pytestmark = pytest.mark.xdist_group("operators")
 
@@ -305,15 +306,39 @@ def test_uneven_points_weigh_by_their_share():
         1,
         1,
     )
-    settings = recipe(policy=adapt.Hybrid(adapt.Linear()), batch_size=6)
-    trainer = OperatorTrainer(pairs, settings, 0)
-    state = trainer.redraw(trainer.init())
-    _, steps = trainer.advance(state, 1)
-    rows = trainer.train
-    found = jax.vmap(net(), (0, None))(rows.inputs, rows.frame.places)
-    squares = np.asarray(found - rows.targets)[..., 0] ** 2
-    expected = np.mean(np.trapezoid(squares, axis, axis=1))
-    assert float(steps.info.value) == pytest.approx(expected, rel=1e-9)
+    for policy in (adapt.Hybrid(adapt.Linear()), adapt.presets.uniform()):
+        settings = recipe(policy=policy, batch_size=6)
+        trainer = OperatorTrainer(pairs, settings, 0)
+        state = trainer.redraw(trainer.init())
+        _, steps = trainer.advance(state, 1)
+        rows = trainer.train
+        found = jax.vmap(net(), (0, None))(rows.inputs, rows.frame.places)
+        squares = np.asarray(found - rows.targets)[..., 0] ** 2
+        expected = np.mean(np.trapezoid(squares, axis, axis=1))
+        assert float(steps.info.value) == pytest.approx(expected, rel=1e-9)
+    size = np.trapezoid(np.asarray(rows.targets)[..., 0] ** 2, axis, axis=1)
+    errors = relative_errors(net(), rows, 4)
+    ratios = np.trapezoid(squares, axis, axis=1) / size
+    np.testing.assert_allclose(errors, np.sqrt(ratios), rtol=1e-9)
+
+
+def test_a_constant_channel_stays_constant():
+    """Also where its mean cannot be written in single precision."""
+    random = np.random.default_rng(4)
+    inputs = np.stack([np.full((8, 12), 0.1), random.normal(size=(8, 12))], axis=-1)
+    pairs = data.Pairs(
+        inputs,
+        random.normal(size=(8, 5, 1)),
+        ("x",),
+        (np.arange(5.0),),
+        None,
+        6,
+        1,
+        1,
+    )
+    scaling = Scaling.of(pairs, "float32")
+    seen = np.asarray(scaling.inputs(inputs))
+    assert np.max(np.abs(seen[..., 0])) < 1e-7 and np.std(seen[:6, ..., 1]) > 0.9
 
 
 def test_training_ends_early_without_improvement():
@@ -374,10 +399,12 @@ def test_it_works_as_in_the_docs(capsys):
     found = operator(inputs)
     assert found.shape == outputs.shape
     mean = pairs.load("train")[1].mean()
-    miss = np.sqrt(np.sum((found - outputs) ** 2, axis=(1, 3)))
-    size = np.sqrt(np.sum((outputs - mean) ** 2, axis=(1, 3)))
-    errors = operator.errors(pairs).reshape(2, 4)
-    np.testing.assert_allclose(errors, miss / size, rtol=2e-3)
+    miss = np.sqrt(np.sum((found - outputs) ** 2, axis=(1, 2, 3)))
+    size = np.sqrt(np.sum((outputs - mean) ** 2, axis=(1, 2, 3)))
+    errors = operator.errors(pairs)
+    np.testing.assert_allclose(errors, miss / size, rtol=1e-5)
+    raw = miss / np.sqrt(np.sum(outputs**2, axis=(1, 2, 3)))
+    assert operator.result["errors"]["raw"] == pytest.approx(np.mean(raw), rel=1e-5)
 
 
 def test_a_loss_that_is_not_finite_ends_the_run():
@@ -395,6 +422,13 @@ def test_a_loss_that_is_not_finite_ends_the_run():
 
 MISTAKES = {
     "`batch_size` is 21, more than the 20 samples": {"batch_size": 21},
+    "rate of the optimizer is zero from step 9": {
+        "optimizer": vrba.optim.Adam(schedule=vrba.optim.Cosine(9))
+    },
+    "only the weights of `Hybrid` have gradients": {
+        "policy": adapt.presets.uniform(),
+        "detaches": False,
+    },
     "`splits` is 't', but the coordinates": {"splits": "t"},
     "`dtype` must be": {"dtype": "float16"},
     "`optimizer` is LevenbergMarquardt": {"optimizer": vrba.optim.LevenbergMarquardt()},
@@ -462,10 +496,12 @@ def test_weights_are_constants_only_if_they_are_detached(detaches):
 
     def loss(network):
         residual = jax.vmap(network, (0, None))(functions, places) - targets
-        fixed = jax.lax.stop_gradient(residual) if detaches else residual
-        after = policy.update(policy.init((20, 12), dtype="float64"), fixed, ids)
-        weight = policy.weights(after, ids)[..., None]
-        return jnp.mean((weight * residual) ** 2)
+        size = jnp.abs(residual[..., 0])
+        size = jax.lax.stop_gradient(size) if detaches else size
+        share = 0.9 * size + 0.1 * jnp.mean(size)  # the mix, on the scale of the size
+        kept = 0.99 + 0.1 * share / jnp.max(size)  # from one, which weights start at
+        weight = kept / jnp.mean(kept, axis=1, keepdims=True)
+        return jnp.mean((weight * residual[..., 0]) ** 2)
 
     slope = jax.grad(loss)(begun)
     for got, start, down in zip(

@@ -82,11 +82,10 @@ def check_ids(ids: ArrayOfIds | None, num_points: int) -> Int[Array, " batch"] |
 def size_of(
     residual: Num[Array, "..."], num_axes: int, dtype: jnp.dtype
 ) -> Float[Array, "..."]:
-    """Magnitudes without a gradient; the norm over equations if there is one more axis.
+    """Magnitudes; the norm over equations if there is one more axis.
 
     The largest entry is taken out before squaring, so that no square overflows.
     """
-    residual = jax.lax.stop_gradient(residual)
     if residual.ndim > num_axes and residual.shape[-1] == 1:
         # held back, else XLA works on rows of one number, and twice
         residual = jax.lax.optimization_barrier(residual.reshape(residual.shape[:-1]))

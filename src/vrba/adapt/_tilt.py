@@ -59,8 +59,8 @@ class AbstractTilting(AbstractPolicy):
         ids: ArrayOfIds | None = None,
     ) -> Scale:
         """The scale of these residuals, to share among the batches of a sweep."""
-        residual, ids = self._checked(state, residual, ids)
-        return _measure_scale(self, state, residual, ids)
+        residual, ids = self.checked(state, residual, ids)
+        return _measure_scale(self, state, jax.lax.stop_gradient(residual), ids)
 
     def update(
         self,
@@ -75,10 +75,11 @@ class AbstractTilting(AbstractPolicy):
         `scale` replaces the batch's own: with one scale, mini-batches give the full
         batch's weights point by point.
         """
-        residual, ids = self._checked(state, residual, ids)
-        return _advance(self, state, residual, ids, scale)
+        residual, ids = self.checked(state, residual, ids)
+        return advance_by(self, state, jax.lax.stop_gradient(residual), ids, scale)
 
-    def _checked(self, state, residual, ids):
+    def checked(self, state, residual, ids):
+        """The residuals and ids of an update, refused if they do not fit."""
         ids = check_ids(ids, state.weight.shape[0])
         return check_residual(residual, ids, self.residual_shape(state)), ids
 
@@ -106,7 +107,8 @@ def _measure_scale(policy, state, residual, ids):
 
 
 @eqx.filter_jit
-def _advance(policy, state, residual, ids, scale):
+def advance_by(policy, state, residual, ids, scale):
+    """The state after seeing residuals, through which gradients flow."""
     size, num_rejected = policy.measured(state, residual, ids)
     return advance(policy, state, size, ids, scale, num_rejected)
 

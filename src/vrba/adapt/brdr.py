@@ -3,6 +3,7 @@
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
@@ -118,7 +119,7 @@ class BRDR(AbstractPolicy):
 def _follow(policy, state, residual, ids):
     weight, root = rows(state.weight, ids), rows(state.root_moment, ids)
     visits = (state.num_visits if ids is None else state.num_visits[ids]) + 1
-    size = size_of(residual, 1, weight.dtype)
+    size = size_of(jax.lax.stop_gradient(residual), 1, weight.dtype)
     is_finite = jnp.isfinite(size)
     size = jnp.where(is_finite, size, 0)
 

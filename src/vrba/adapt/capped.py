@@ -3,6 +3,7 @@
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -62,7 +63,7 @@ class Capped(AbstractAround):
         base = self.policy.base(state)
         ids = check_ids(ids, base.size)
         residual = check_residual(residual, ids, base.shape)
-        size = size_of(residual, 1, base.dtype)
+        size = size_of(jax.lax.stop_gradient(residual), 1, base.dtype)
         is_finite = jnp.isfinite(size)
         is_counted = is_finite
         if ids is not None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
@@ -95,7 +96,7 @@ class Causal(AbstractTimed):
 
 @eqx.filter_jit
 def _measured(policy, state, residual, ids):
-    size = size_of(residual, 1, state.rms.dtype)
+    size = size_of(jax.lax.stop_gradient(residual), 1, state.rms.dtype)
     is_counted, bins = jnp.isfinite(size), state.bins
     if ids is not None:
         is_counted, bins = count_once(ids, is_counted, bins.size), bins[ids]

@@ -17,8 +17,8 @@ from ._cells import (
     sum_cells,
 )
 from ._pool import check_floor, rows
-from ._residual import ArrayOfIds, as_shape
-from ._tilt import AbstractTilting, check_settings
+from ._residual import ArrayOfIds, ArrayOfNumbers, as_shape
+from ._tilt import AbstractTilting, advance_by, check_settings
 from ._tilt_state import TiltState, check_base, init_tilt, untilted
 from .draws import AbstractDraw, WithoutReplacement
 from .losses import AbstractLoss, SquaredLoss
@@ -118,6 +118,13 @@ class Hybrid(AbstractTilting):
         share = state.point_base
         share = share if share is None or ids is None else share[ids]
         return size_of_cells(size, share, self.cells)
+
+    def update_through(
+        self, state: TiltState, residual: ArrayOfNumbers, ids: ArrayOfIds | None = None
+    ) -> TiltState:
+        """`update`, but gradients flow through the weights to the residual, as in the
+        published code for operators."""
+        return advance_by(self, state, *self.checked(state, residual, ids), None)
 
     def weights_bytes(self, state: TiltState) -> int:
         """The memory that the weights take."""

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy
@@ -109,7 +110,7 @@ class LocalAverage(AbstractAround):
         """Remember the sizes of `ids`, average, and update the wrapped policy."""
         ids = check_ids(ids, state.size.shape[0])
         residual = check_residual(residual, ids, state.size.shape)
-        new = size_of(residual, 1, state.size.dtype)
+        new = size_of(jax.lax.stop_gradient(residual), 1, state.size.dtype)
         is_finite = jnp.isfinite(new)
         if ids is None:
             size = jnp.where(is_finite, new, state.size)

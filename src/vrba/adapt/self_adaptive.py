@@ -122,7 +122,7 @@ class SelfAdaptive(AbstractPolicy):
 @eqx.filter_jit
 def _ascend(policy, state, residual, ids):
     old = rows(state.multiplier, ids)
-    size = size_of(residual, 1, old.dtype)
+    size = size_of(jax.lax.stop_gradient(residual), 1, old.dtype)
     is_finite = jnp.isfinite(size)
     climb = policy.rate * jax.vmap(jax.grad(policy.mask_fn))(old) * size**2
     is_finite = is_finite & jnp.isfinite(climb)

@@ -3,6 +3,7 @@
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
@@ -93,7 +94,7 @@ class Windows(AbstractTimed):
 
 @eqx.filter_jit
 def _moved(policy, state, residual, ids):
-    size = size_of(residual, 1, state.first.dtype)
+    size = size_of(jax.lax.stop_gradient(residual), 1, state.first.dtype)
     is_finite, windows = jnp.isfinite(size), state.windows
     is_counted = is_finite
     if ids is not None:

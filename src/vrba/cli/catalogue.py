@@ -13,6 +13,7 @@ import vrba
 
 from .. import adapt, domains, models, optim
 from ..problems import conditions
+from .data import known_makers
 from .names import (
     classes_in,
     known_optimizers,
@@ -20,6 +21,7 @@ from .names import (
     known_potentials,
     known_problems,
 )
+from .operator_recipe import known_models
 
 
 class Entry(NamedTuple):
@@ -40,8 +42,9 @@ def catalogue() -> dict[str, list[Entry]]:
         + _others(adapt, adapt.AbstractPotential, known_potentials()),
         "optimizers": _typed(known_optimizers())
         + _others(optim, optim.AbstractOptimizer, known_optimizers()),
-        "models": _others(models, models.AbstractArchitecture, {})
-        + _others(models, models.AbstractOperatorArchitecture, {}),
+        "models": _typed(known_models())
+        + _others(models, models.AbstractArchitecture, {}),
+        "data": _typed(known_makers()),
         "domains": _others(domains, domains.AbstractDomain, {}),
         "conditions": _others(conditions, eqx.Module, {}),
     }

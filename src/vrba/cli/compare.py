@@ -31,7 +31,7 @@ from .names import known_policies, known_problems, listed
 from .operator_recipe import OperatorFlags, data_file, is_data, known_arms
 from .outcome import as_json
 from .recipe import RecipeFlags
-from .subjects import AbstractSubject, Data, Equation, recipes_of
+from .subjects import AbstractSubject, Equation, Pairing, recipes_of
 from .target import file_of, free_folder, name_of
 from .watcher import Watcher
 
@@ -41,7 +41,8 @@ _MINUTES = 1.0  # for each run, if neither time nor steps are given
 @dataclasses.dataclass(frozen=True)
 class Compare(AbstractCommand):
     """Solve a problem, or train an operator, with several policies, fairly: every arm
-    has the same network, optimizer and budget for a seed.
+    has the same network and budget for a seed, and but for a published baseline the
+    same optimizer.
 
     Runs go on side by side, each with its share of the machine.
     """
@@ -185,7 +186,8 @@ def _new(flags: Compare) -> _Plan:
             minutes = _MINUTES
         recipes = recipes_of(subject, flags.policies, minutes)
         most = max(map(subject.bytes_of, recipes.values()))
-    out = flags.out or free_folder(Path("runs") / f"compare-{name_of(target)}")
+    name = Path(target).stem if subject.command == "train" else name_of(target)
+    out = flags.out or free_folder(Path("runs") / f"compare-{name}")
     jobs = flags.jobs or choose_jobs(flags.seeds * len(recipes), most)
     given = subject.flags | {"minutes": minutes}
     if subject.command == "solve":
@@ -210,13 +212,14 @@ def _subject(flags: Compare, target: str) -> AbstractSubject:
     given = dataclasses.asdict(flags.recipe)
     if is_data(target, flags.scale):
         others = {name: v for name, v in given.items() if name not in both}
-        _refuse(
-            others | {"set": flags.set or None}, f"problems, and `{target}` is data"
-        )
+        others |= {"set": flags.set or None}
+        if flags.diagnose != Compare.diagnose:
+            others["diagnose"] = flags.diagnose
+        _refuse(others, f"problems, and `{target}` is data")
         scale = own.pop("scale")
         shared = {name: given[name] for name in both}
         pairs = open_pairs(data_file(target, scale))
-        return Data(pairs, scale, OperatorFlags(**own, **shared))
+        return Pairing(pairs, target, scale, OperatorFlags(**own, **shared))
     _refuse(own, f"operators, and `{target}` is a problem")
     return Equation(target, flags.set, flags.recipe)
 
@@ -236,7 +239,7 @@ def _resumed(flags: Compare, out: Path) -> _Plan:
         if settings.command == "train":
             scale = settings.flags.get("scale")
             pairs = open_pairs(data_file(settings.target, scale))
-            subject = Data(pairs, scale, OperatorFlags())
+            subject = Pairing(pairs, settings.target, scale, OperatorFlags())
         else:
             subject = Equation(settings.target, settings.set, RecipeFlags())
     if json.loads(as_json(subject.describe())) != described:

@@ -24,7 +24,8 @@ seed, which began with the same network and had the same pool.""",
 A cell is the median over seeds [lowest, highest]. `selected` is the iterate with the
 lowest error on the validation set, `last` the last one; errors are means over the test
 set, which neither was chosen by. A ratio is that of the selected iterates of one seed,
-which began with the same network.""",
+which began with the same network. `uniform-as-published` differs in more than its
+policy: it takes batches in the order of the file, and Adam with a decay of weights.""",
 }
 _RULES = """
 The interval after a ratio is that of the sign test: with 95 % confidence from six seeds
@@ -99,6 +100,7 @@ class ComparisonFolder:
         content |= {"problem": dict(problem), "programs": self.programs(settings)}
         content |= summarise(settings.arms, settings.baseline, self.results(settings))
         content["warnings"] += of_versions(content["programs"])
+        content["warnings"] += of_the_clock(settings, content["runs"])
         content["failures"] = dict(failures)
         write_atomically(self.file, (as_json(content, indent=2) + "\n").encode())
         write_atomically(self.path / "table.md", text_of(content).encode())
@@ -122,6 +124,17 @@ def of_versions(programs: Sequence[Mapping[str, Any]]) -> list[str]:
     return [
         f"{len(programs)} versions of the program or its libraries have made these "
         "runs: arms may differ in more than their policy."
+    ]
+
+
+def of_the_clock(settings: Settings, runs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What is to be said if operators were stopped while their rate still fell."""
+    late = sum(run["status"] == "time_reached" for run in runs)
+    if settings.command == "solve" or not late:
+        return []
+    return [
+        f"{late} runs ended by the clock, before their rate had fallen to zero: give "
+        "fewer `--steps`, or more `--minutes`."
     ]
 
 

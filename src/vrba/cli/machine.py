@@ -5,6 +5,8 @@ import math
 import os
 from pathlib import Path
 
+import numpy as np
+
 from ..data import Pairs
 from ..optim import Adam, FromOptax
 from ..problems import AbstractProblem, Formulation
@@ -66,10 +68,11 @@ def bytes_of_operator_run(pairs: Pairs, recipe: OperatorRecipe) -> float:
     """About what a run needs: all functions with their weights, and what a batch
     becomes in each layer and back."""
     numbers = math.prod(pairs.inputs.shape) + 2 * math.prod(pairs.outputs.shape)
-    rows = pairs.outputs.shape[1 if recipe.splits is None else 2 :]
-    return _PROGRAM_BYTES + 4.0 * (
-        2 * numbers + _LAYERS * recipe.batch_size * math.prod(rows)
-    )
+    points = math.prod(pairs.outputs.shape[1:])
+    if recipe.splits is not None:
+        points //= pairs.grid[pairs.names.index(recipe.splits)]
+    batch = _LAYERS * recipe.batch_size * points
+    return _PROGRAM_BYTES + np.dtype(recipe.dtype).itemsize * (2.0 * numbers + batch)
 
 
 def free_bytes() -> float:

@@ -7,13 +7,17 @@ from typing import Annotated, Any, Literal
 from tyro.conf import arg
 
 from .. import models
+from ..adapt import Hybrid
 from ..core import rebuild, shown
 from ..data import Pairs
 from ..models import AbstractOperatorArchitecture
+from ..optim import Cosine
 from ..train import (
     OperatorRecipe,
     RunFolder,
+    check_rows,
     default_operator_recipe,
+    fitted_model,
     misfits,
     operator_arms,
 )
@@ -24,6 +28,13 @@ from .flags import Count, Name
 from .names import classes_in, known_potentials, known_problems, listed, pick
 
 _SUFFIXES = (".h5", ".hdf5", ".npz", ".mat")
+_FLAGS = {
+    "batch_size": "--batch",
+    "num_steps": "--steps",
+    "max_steps": "--steps",
+    "redraw_every": "--redraw",
+    "kept": "--weights",
+}
 _UNIFORM = {
     "uniform": operator_arms.uniform,
     "uniform-as-published": operator_arms.uniform_as_published,
@@ -84,10 +95,13 @@ class OperatorFlags:
 
 def data_file(target: str, scale: str | None) -> Path:
     """The file of pairs; those that come with vrba are made if they are not there."""
-    if Path(target).suffix in _SUFFIXES:
+    path = Path(target)
+    if path.suffix.casefold() in _SUFFIXES:
         if scale is not None:
             raise UsageError(f"`--scale {scale}` is for data that come with vrba.")
-        return Path(target)
+        if not path.is_file():
+            raise UsageError(f"There is no file `{target}`.")
+        return path
     hint = " For data of your own give their file, such as pairs.h5."
     pick("data", target, known_makers(), hint)
     return make_data(target, scale or "laptop")
@@ -95,27 +109,36 @@ def data_file(target: str, scale: str | None) -> Path:
 
 def new_operator_recipe(flags: OperatorFlags, pairs: Pairs) -> OperatorRecipe:
     """The default recipe of the data, with the flags on top."""
-    model = None
-    if flags.model is not None:
-        model = pick("model", flags.model, known_models())()
     try:
+        model = None
+        if flags.model is not None:
+            model = fitted_model(pick("model", flags.model, known_models()), pairs)
         recipe = default_operator_recipe(pairs, flags.steps, model)
         recipe = with_arm(recipe, flags.policy)
         if flags.weights is not None:
-            kept = pick(
-                "way to keep", flags.weights, {k: k for k in operator_arms.KEPT}
-            )
-            recipe = operator_arms.with_kept(recipe, kept, pairs)
+            recipe = _with_weights(recipe, flags.weights, pairs)
         given: dict[str, Any] = {"batch_size": flags.batch, "dtype": flags.dtype}
         given |= {"redraw_every": flags.redraw, "patience": flags.patience}
         if flags.misfit is not None:
             given["misfit"] = pick("misfit", flags.misfit, known_misfits())()
         given = {name: value for name, value in given.items() if value is not None}
-        return dataclasses.replace(recipe, **given)
+        recipe = dataclasses.replace(recipe, **given)
+        check_rows(recipe, pairs)
+        return recipe
     except UsageError:
         raise
     except ValueError as error:
-        raise UsageError(str(error)) from error
+        text = str(error)
+        for name, flag in _FLAGS.items():
+            text = text.replace(f"`{name}`", f"`{flag}`")
+        raise UsageError(text) from error
+
+
+def _with_weights(recipe: OperatorRecipe, word: str, pairs: Pairs) -> OperatorRecipe:
+    kept = pick("way to keep", word, {known: known for known in operator_arms.KEPT})
+    if not isinstance(recipe.policy, Hybrid):
+        raise UsageError(f"`--weights {word}` is for policies that keep weights.")
+    return operator_arms.with_kept(recipe, kept, pairs)
 
 
 def with_arm(recipe: OperatorRecipe, name: str | None) -> OperatorRecipe:
@@ -134,15 +157,25 @@ def resumed_operator_recipe(run: Path, steps: int | None) -> OperatorRecipe:
     if "operator" not in about:
         raise UsageError(f"`{run}` is a run of `vrba solve`: resume it with that.")
     recipe = rebuild(about["operator"], known_classes())
-    if steps is None:
-        return recipe
-    return dataclasses.replace(recipe, max_steps=steps)
+    if steps is not None and _has_end(recipe):
+        raise UsageError(
+            f"`--steps {steps}` cannot be given with `--resume`: the rate of `{run}` "
+            f"falls to zero over its {recipe.max_steps} steps. Begin a new run."
+        )
+    return recipe if steps is None else dataclasses.replace(recipe, max_steps=steps)
+
+
+def _has_end(recipe: OperatorRecipe) -> bool:
+    """Whether the rate falls to zero at a step."""
+    return isinstance(getattr(recipe.optimizer, "schedule", None), Cosine)
 
 
 def open_target(target: str | None, scale: str | None, run: Path | None) -> Path:
     """The file that is meant, or that of a run."""
     if target is not None:
         return data_file(target, scale)
+    if scale is not None:
+        raise UsageError(f"`--scale {scale}` needs the name of the data.")
     file = None if run is None else RunFolder(run).about().get("file")
     if file is None:
         raise UsageError(f"Give the data: a file, or one of {listed(known_makers())}.")

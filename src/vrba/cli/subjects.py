@@ -76,19 +76,22 @@ class Equation(AbstractSubject):
         return dataclasses.asdict(self._flags)
 
 
-class Data(AbstractSubject):
+class Pairing(AbstractSubject):
     """Pairs of functions; an arm is uniform, or a potential."""
 
     command: ClassVar[str] = "train"
     usual_arms: ClassVar[str] = "uniform,uniform-as-published,quadratic,exponential"
 
-    def __init__(self, pairs: Pairs, scale: str | None, flags: OperatorFlags):
-        self.pairs, self._scale, self._flags = pairs, scale, flags
+    def __init__(
+        self, pairs: Pairs, target: str, scale: str | None, flags: OperatorFlags
+    ):
+        self.pairs, self._target = pairs, target
+        self._scale, self._flags = scale, flags
 
     def describe(self) -> dict[str, Any]:
         """Where the functions come from, and how many there are."""
-        about = fingerprint(self.pairs)
-        return about | {"name": about.get("name", "Operator").capitalize()}
+        about = fingerprint(self.pairs, self._target)
+        return about | {"name": about["name"].capitalize()}
 
     def recipe(self, word: str, minutes: float | None) -> tuple[str, Any]:
         """From `exponential` to a recipe."""

@@ -43,7 +43,8 @@ def load_problem(target: str, settings: Sequence[str]) -> AbstractProblem:
     """The problem, with settings such as `viscosity=0.001`."""
     match = _FILE.fullmatch(target)
     if match is None:
-        hint = " For one of your own give its file, such as my_pde.py."
+        hint = " For one of your own give its file, such as my_pde.py; to train an "
+        hint += "operator on data there is `vrba train`."
         kind = pick("problem", target, known_problems(), hint)
     else:
         kind = _class_in(Path(match[1]), match[2] or "")

@@ -95,6 +95,9 @@ class Train(AbstractFolderCommand):
         status = ending(operator.result["status"])
         if status == "interrupted":
             sys.stderr.write(f"Stopped, and all is saved. {_how_to_resume(folder)}")
+        if status == "time_reached":
+            again = shlex.join(["vrba", "train", "--resume", str(folder)])
+            sys.stderr.write(f"The time was over. To go on: {again} --minutes MORE\n")
         told = f"{operator.sentence()} See {folder}."
         sys.stdout.write((_json(operator, folder) if self.json else told) + "\n")
         sys.stdout.flush()

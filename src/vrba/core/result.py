@@ -56,8 +56,9 @@ def operator_sentence(name: str, result: Mapping[str, Any]) -> str:
     errors = result["errors"]
     return (
         f"{name}: relative L2 error {errors['selected']:.2e} (selected by validation "
-        f"error), {errors['last']:.2e} (last), mean over functions of the test set; of "
-        f"the selected half are below {errors['p50']:.2e} and the worst is "
-        f"{errors['max']:.2e}; after {result['step']} steps and "
+        f"error), {errors['last']:.2e} (last), mean over functions of the test set as "
+        f"the network sees them; of the selected half are below {errors['p50']:.2e} "
+        f"and the worst is {errors['max']:.2e}; in their own units "
+        f"{errors['raw']:.2e}; after {result['step']} steps and "
         f"{result['seconds']:.0f} s."
     )

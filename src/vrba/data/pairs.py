@@ -10,6 +10,9 @@ from jaxtyping import Float
 
 PARTS = ("train", "valid", "test")
 
+Axes = tuple[Float[np.ndarray, " _"], ...] | None
+Scattered = Float[np.ndarray, "points dim"] | None
+
 
 class Pairs(eqx.Module):
     """Functions in, functions out, one row a pair, with channels on the last axis.
@@ -48,9 +51,7 @@ class Pairs(eqx.Module):
     @property
     def places(self) -> Float[np.ndarray, "*grid dim"]:
         """The coordinates of every point of the outputs."""
-        if self.axes is None:
-            return np.asarray(self.scattered)
-        return np.stack(np.meshgrid(*self.axes, indexing="ij"), axis=-1)
+        return places_of(self.axes, self.scattered)
 
     def rows(self, part: str) -> slice:
         """Which rows are those of `train`, `valid` or `test`."""
@@ -68,10 +69,22 @@ class Pairs(eqx.Module):
     def quadrature(self) -> Float[np.ndarray, "*grid"]:
         """The share of each point in an integral over the outputs: trapezoids along an
         axis of uneven points, equal shares elsewhere; of mean one."""
-        if self.axes is None:
-            return np.ones(self.grid)
-        shares = [_shares(axis) for axis in self.axes]
-        return math.prod(np.ix_(*shares), start=np.ones(self.grid))
+        return shares_of(self.axes, self.scattered)
+
+
+def places_of(axes: Axes, scattered: Scattered) -> Float[np.ndarray, "*grid dim"]:
+    """The coordinates of every point of a grid, or of scattered ones."""
+    if axes is None:
+        return np.asarray(scattered)
+    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+
+
+def shares_of(axes: Axes, scattered: Scattered) -> Float[np.ndarray, "*grid"]:
+    """Their shares in an integral."""
+    if axes is None:
+        return np.ones(len(np.asarray(scattered)))
+    shares = [_shares(axis) for axis in axes]
+    return math.prod(np.ix_(*shares), start=np.ones(tuple(map(len, axes))))
 
 
 def is_even(axis: Float[np.ndarray, " points"]) -> bool:

@@ -14,7 +14,7 @@ LEVELS = ("p50", "p95", "p99", "max")  # of the errors of an operator
 _SHOWN = ("selected", "last", "residual_l2", *LEVELS, "step", "seconds")
 MEASURES = {
     "error": "relative L2 error",
-    "test error": "relative L2 error on the test set (mean over functions)",
+    "test error": "relative L2 error on the test set (mean over scaled functions)",
     "residual": "residual of all terms on held-out points (root mean square)",
 }
 _MOST_UNEQUAL = 2  # times as many steps in the same time

@@ -20,7 +20,9 @@ from .misfits import Relative as Relative
 from .misfits import Sobolev as Sobolev
 from .operator import Operator as Operator
 from .operator_defaults import default_operator_recipe as default_operator_recipe
+from .operator_defaults import fitted_model as fitted_model
 from .operator_recipe import OperatorRecipe as OperatorRecipe
+from .operator_recipe import check_rows as check_rows
 from .operator_trainer import OperatorCheck as OperatorCheck
 from .operator_trainer import OperatorState as OperatorState
 from .operator_trainer import OperatorTrainer as OperatorTrainer

@@ -8,18 +8,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..data import Pairs
+from ..data import Pairs, places_of, shares_of
 from .scaling import Scaling
 
 
 class Frame(eqx.Module):
     """All that a network needs to be called: the scaling of its data, the shape of its
     functions, the places of its outputs and, if each time is a sample of its own, the
-    times; both as the network sees them."""
+    times, as the network sees them; the share of each place in an integral, of mean
+    one, if they differ."""
 
     scaling: Scaling
     places: Float[Array, "*grid dim"]
     times: Float[Array, " times"] | None
+    shares: Float[Array, "*grid"] | None
     time_axis: int = eqx.field(static=True)
     in_shape: tuple[int, ...] = eqx.field(static=True)
 
@@ -32,16 +34,21 @@ class Frame(eqx.Module):
                 f"{pairs.names if pairs.axes is not None else 'scattered'}."
             )
         axis = None if splits is None else pairs.names.index(splits)
-        return cls._made(pairs.places, scaling, axis, tuple(pairs.inputs.shape[1:]))
+        raw, shares = pairs.places, pairs.quadrature()
+        if np.ptp(shares) > 0 and splits is not None:
+            raise ValueError("`splits` needs points that are even along every axis.")
+        return cls._made(raw, shares, scaling, axis, tuple(pairs.inputs.shape[1:]))
 
     @classmethod
-    def _made(cls, raw, scaling, axis, in_shape) -> "Frame":
-        places = scaling.places(jnp.asarray(raw, scaling.place_mean.dtype))
+    def _made(cls, raw, shares, scaling, axis, in_shape) -> "Frame":
+        dtype = scaling.place_mean.dtype
+        places = scaling.places(jnp.asarray(raw, dtype))
+        shares = jnp.asarray(shares, dtype) if np.ptp(shares) > 0 else None
         if axis is None:
-            return cls(scaling, places, None, 0, in_shape)
+            return cls(scaling, places, None, shares, 0, in_shape)
         places = jnp.moveaxis(places, axis, 0)
         times = places[(slice(None), *(0,) * (places.ndim - 2), axis)]
-        return cls(scaling, places[0], times, axis, in_shape)
+        return cls(scaling, places[0], times, None, axis, in_shape)
 
     def at(self, time: Float[Array, ""]) -> Float[Array, "*grid dim"]:
         """The places of one time, where times are split."""
@@ -67,10 +74,11 @@ def frame_from(described: Mapping[str, Any], dtype: Any, splits: str | None) -> 
     """What `describe_frame` described."""
     numbers = described["scaling"].items()
     scaling = Scaling(**{name: jnp.asarray(number, dtype) for name, number in numbers})
+    names, axes, scattered = described["names"], None, None
     if "axes" in described:
-        axes = [np.asarray(axis, float) for axis in described["axes"]]
-        raw = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+        axes = tuple(np.asarray(axis, float) for axis in described["axes"])
     else:
-        raw = np.asarray(described["scattered"], float)
-    axis = None if splits is None else described["names"].index(splits)
-    return Frame._made(raw, scaling, axis, tuple(described["in_shape"]))
+        scattered = np.asarray(described["scattered"], float)
+    raw, shares = places_of(axes, scattered), shares_of(axes, scattered)
+    axis = None if splits is None else names.index(splits)
+    return Frame._made(raw, shares, scaling, axis, tuple(described["in_shape"]))

@@ -13,7 +13,7 @@ from ..data import Pairs
 from ._base import as_root
 from .about import known_classes
 from .frame import Frame, frame_from
-from .operator_network import network_of, outputs_of, relative_errors, skeleton_of
+from .operator_network import network_of, relative_errors, scaled_outputs, skeleton_of
 from .operator_recipe import OperatorRecipe
 from .run_folder import RunFolder
 from .samples import Samples
@@ -80,22 +80,26 @@ class Operator:
             )
         with precision(self.recipe.dtype):
             scaled = self.frame.scaling.inputs(inputs)
-            return np.asarray(outputs_of(self.network(), self.frame, scaled))
+            found = scaled_outputs(self.network(), self.frame, scaled)
+            return self.frame.scaling.back(found)
 
-    def errors(self, pairs: Pairs, part: str = "test") -> Float[np.ndarray, " rows"]:
-        """The relative L2 error of each sample of a part, as the network sees it."""
+    def errors(self, pairs: Pairs, part: str = "test") -> Float[np.ndarray, " funcs"]:
+        """The relative L2 error of each function of a part over all places and times,
+        as the network sees it: without the mean of the training set, if the recipe
+        takes it out."""
         return self._errors(pairs, part, self.params)
 
     def last_errors(
         self, pairs: Pairs, part: str = "test"
-    ) -> Float[np.ndarray, " rows"]:
+    ) -> Float[np.ndarray, " funcs"]:
         """The same of the last iterate."""
         return self._errors(pairs, part, self.last_params)
 
     def _errors(self, pairs: Pairs, part: str, params: Any) -> np.ndarray:
         with precision(self.recipe.dtype):
             rows = Samples.of(pairs, part, self.frame)
-            return np.asarray(relative_errors(self.network(params), rows))
+            size = self.recipe.batch_size
+            return np.asarray(relative_errors(self.network(params), rows, size))
 
     def sentence(self) -> str:
         """The result in one sentence."""

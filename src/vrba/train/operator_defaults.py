@@ -24,15 +24,18 @@ def default_operator_recipe(
     model: AbstractOperatorArchitecture | None = None,
 ) -> OperatorRecipe:
     """A recipe that suits the data: for those of `vrba.data` the published one, or a
-    smaller one of its kind for smaller data."""
+    smaller one of its kind for smaller data; with another `model` what suits that."""
     made_by = pairs.about.get("settings", {}).get("class")
-    is_whole = pairs.num_train >= _WHOLE
     known = {"Bubble": _bubble, "Kolmogorov": _kolmogorov, "Wave": _wave}
-    settings = known.get(made_by, _usual)(pairs, is_whole)
+    settings = known.get(made_by, _usual)(pairs, pairs.num_train >= _WHOLE)
+    if model is not None:
+        settings = _with_model(model, pairs)
     rate, usual = settings.pop("rate"), settings.pop("num_steps")
     count = usual if num_steps is None else num_steps
-    if model is not None:
-        settings |= {"model": model, "splits": _splits(model, pairs)}
+    num_rows = pairs.num_train
+    if settings.get("splits") is not None:
+        num_rows *= pairs.grid[pairs.names.index(settings["splits"])]
+    settings["batch_size"] = _dividing(num_rows, settings["batch_size"])
     return OperatorRecipe(
         optimizer=Adam(schedule=Cosine(count)),
         policy=_policy(rate, count),
@@ -42,6 +45,45 @@ def default_operator_recipe(
     )
 
 
+def fitted_model(
+    kind: type[AbstractOperatorArchitecture], pairs: Pairs
+) -> AbstractOperatorArchitecture:
+    """A network of a kind with the settings that the data ask for."""
+    if kind is FNO:
+        modes = tuple(min(_MODES, count) for count in pairs.grid)
+        return FNO(modes=modes, width=_WIDTH)
+    if kind is TimeConditionedUNet:
+        if len(pairs.grid) != 3 or "t" not in pairs.names:
+            raise ValueError(
+                "`TimeConditionedUNet` needs functions on a grid of two axes and `t`, "
+                f"got the coordinates {', '.join(pairs.names)}."
+            )
+        return _conditioned(pairs)
+    return kind()
+
+
+def _dividing(num_rows: int, batch_size: int) -> int:
+    """The largest batch up to a size that leaves no sample over."""
+    sizes = range(1, min(num_rows, batch_size) + 1)
+    return max(size for size in sizes if num_rows % size == 0)
+
+
+def _with_model(model: AbstractOperatorArchitecture, pairs: Pairs) -> dict[str, Any]:
+    """Few whole functions on a grid, more of one time, many of a product."""
+    splits = None
+    if isinstance(model, TimeConditionedUNet):
+        splits = pairs.names[model.time_axis]
+    is_product = isinstance(model, DeepONet)
+    return {
+        "model": model,
+        "splits": splits,
+        "misfit": Relative(),
+        "batch_size": 50 if is_product else 20 if splits is not None else 10,
+        "rate": 0.1,
+        "num_steps": 20_000 if is_product else 2_000,
+    }
+
+
 def _policy(rate: float, num_steps: int) -> Hybrid:
     """A cap that grows from 15 to 25 in the course of the run."""
     cap = GrowingCap(15.0, 25.0, max(num_steps / 10, 1))
@@ -49,21 +91,19 @@ def _policy(rate: float, num_steps: int) -> Hybrid:
 
 
 def _bubble(pairs: Pairs, is_whole: bool) -> dict[str, Any]:
-    num_steps = 240_000 if is_whole else 40_000
-    size = min(50, pairs.num_train)
     return {
         "model": DeepONet(),
-        "batch_size": size,
+        "batch_size": 50,
         "rate": 0.1,
-        "num_steps": num_steps,
+        "num_steps": 240_000 if is_whole else 40_000,
     }
 
 
 def _kolmogorov(pairs: Pairs, is_whole: bool) -> dict[str, Any]:
-    small = FNO(modes=min(8, *pairs.grid), width=_WIDTH)
+    small = FNO(modes=tuple(min(8, count) for count in pairs.grid), width=_WIDTH)
     return {
         "model": FNO() if is_whole else small,
-        "batch_size": min(10, pairs.num_train),
+        "batch_size": 10,
         "rate": 0.01 if is_whole else 0.1,
         "num_steps": 40_000 if is_whole else 1_000,
     }
@@ -92,24 +132,9 @@ def _conditioned(pairs: Pairs) -> TimeConditionedUNet:
 def _usual(pairs: Pairs, is_whole: bool) -> dict[str, Any]:
     """Layers of frequencies if both functions lie on one even grid, else a product of
     networks; all functions count the same."""
-    del is_whole
     is_one_grid = (
         pairs.axes is not None
         and all(map(is_even, pairs.axes))
-        and pairs.inputs.shape[1:-1] == pairs.grid[: pairs.inputs.ndim - 2]
+        and pairs.inputs.shape[1:-1] == pairs.grid[: len(pairs.inputs.shape) - 2]
     )
-    modes = tuple(min(_MODES, count) for count in pairs.grid)
-    return {
-        "model": FNO(modes=modes, width=_WIDTH) if is_one_grid else DeepONet(),
-        "misfit": Relative(),
-        "batch_size": min(16 if is_one_grid else 50, pairs.num_train),
-        "rate": 0.1,
-        "num_steps": 2_000 if is_one_grid else 20_000,
-    }
-
-
-def _splits(model: AbstractOperatorArchitecture, pairs: Pairs) -> str | None:
-    """The axis of time, for networks that see one time of a function at once."""
-    if not isinstance(model, TimeConditionedUNet):
-        return None
-    return pairs.names[model.time_axis]
+    return _with_model(fitted_model(FNO if is_one_grid else DeepONet, pairs), pairs)

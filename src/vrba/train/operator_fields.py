@@ -2,7 +2,7 @@
 
 from typing import Any
 
-import jax
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -26,10 +26,11 @@ def fields_of(
     inputs, truth = pairs.load("test")
     found = operator(inputs)
     squares, sizes = _squares(operator, found, truth)
-    errors = np.sqrt(squares.mean(axis=1) / sizes)
+    errors = operator.errors(pairs)
     shown = _shown(errors)
     arrays = {
-        "errors": operator.errors(pairs),
+        "errors": errors,
+        "raw errors": _raw_errors(found, truth),
         "coordinates": np.array(pairs.names),
         "shown ids": shown,
         "shown errors": errors[shown],
@@ -42,20 +43,28 @@ def fields_of(
     else:
         arrays |= dict(zip(pairs.names, pairs.axes, strict=True))
         if _TIME in pairs.names:
-            grid = squares.reshape(len(truth), *truth.shape[1:-1])
-            arrays["errors over time"] = _over_time(grid, sizes, pairs)
+            arrays["errors over time"] = _over_time(squares, sizes, pairs)
     return arrays | _adaptivity(trainer, state)
 
 
 def _squares(operator: Operator, found: np.ndarray, truth: np.ndarray) -> Any:
-    """The square of the miss at each point `[funcs, points]`, and the mean square of
+    """The square of the miss at each point `[funcs, points...]`, and the mean square of
     each function, both as the network sees them."""
     scaling = operator.frame.scaling
     mean, std = np.asarray(scaling.output_mean), np.asarray(scaling.output_std)
     miss = np.mean(((found - truth) / std) ** 2, axis=-1, dtype=float)
     size = np.mean(((truth - mean) / std) ** 2, axis=-1, dtype=float)
-    miss, size = miss.reshape(len(miss), -1), size.reshape(len(size), -1).mean(axis=1)
+    axes = tuple(range(1, size.ndim))
+    shares = 1.0 if operator.frame.shares is None else np.asarray(operator.frame.shares)
+    size = np.mean(shares * size, axis=axes)
     return miss, np.where(size > 0, size, 1)
+
+
+def _raw_errors(found: np.ndarray, truth: np.ndarray) -> Float[np.ndarray, " funcs"]:
+    """Relative to the functions as they are, mean and all."""
+    axes = tuple(range(1, truth.ndim))
+    miss, size = (np.sqrt(np.sum(a**2, axis=axes)) for a in (found - truth, truth))
+    return miss / np.where(size > 0, size, 1)
 
 
 def _shown(errors: Float[np.ndarray, " funcs"]) -> np.ndarray:
@@ -96,7 +105,7 @@ def _adaptivity(
 
 def _mean_weight(policy: Hybrid, state: Any, num_rows: int) -> Float[Array, "*grid"]:
     """Over all samples, some at a time: there may be many."""
+    total = eqx.filter_jit(lambda ids: jnp.sum(policy.weights(state, ids), axis=0))
     ids = jnp.arange(num_rows, dtype=jnp.int32)
-    one = lambda row: policy.weights(state, row[None])[0]
-    each = jax.lax.map(one, ids[:: max(num_rows // 1000, 1)], batch_size=_CHUNK)
-    return jnp.mean(each, axis=0)
+    parts = [total(ids[k : k + _CHUNK]) for k in range(0, num_rows, _CHUNK)]
+    return sum(parts[1:], parts[0]) / num_rows

@@ -14,7 +14,7 @@ from .frame import Frame
 from .operator_recipe import OperatorRecipe
 from .samples import Samples
 
-_CHUNK = 50  # functions that are evaluated at a time
+_AT_ONCE = 8  # functions that are evaluated together
 
 
 def network_of(recipe: OperatorRecipe, frame: Frame, root: Any) -> Any:
@@ -41,27 +41,31 @@ def predict(
 
 
 @eqx.filter_jit
-def relative_errors(network: Any, rows: Samples) -> Float[Array, " rows"]:
-    """`|u - target|_2 / |target|_2` of each row, as the network sees them."""
+def relative_errors(
+    network: Any, rows: Samples, num_at_once: int
+) -> Float[Array, " funcs"]:
+    """`|u - target|_2 / |target|_2` of each function over all places and times, as the
+    network sees them; so many rows are evaluated at a time."""
+    frame = rows.frame
+    shares = 1 if frame.shares is None else frame.shares[None, ..., None]
 
     def one(row):
         functions, places, targets = rows.take(row[None])
-        predicted = predict(network, functions, places, rows.frame)
-        axes = tuple(range(1, targets.ndim))
-        size = jnp.sqrt(jnp.sum(targets**2, axis=axes))
-        miss = jnp.sqrt(jnp.sum((predicted - targets) ** 2, axis=axes))
-        return (miss / jnp.where(size > 0, size, 1))[0]
+        predicted = predict(network, functions, places, frame)
+        squares = jnp.stack([(predicted - targets) ** 2, targets**2])
+        return jnp.sum(shares * squares, axis=tuple(range(1, squares.ndim)))
 
     ids = jnp.arange(rows.num_rows, dtype=jnp.int32)
-    return jax.lax.map(one, ids, batch_size=min(_CHUNK, rows.num_rows))
+    squares = jax.lax.map(one, ids, batch_size=min(num_at_once, rows.num_rows))
+    miss, size = squares.reshape(rows.inputs.shape[0], -1, 2).sum(axis=1).T
+    return jnp.sqrt(miss / jnp.where(size > 0, size, 1))
 
 
 @eqx.filter_jit
-def outputs_of(
+def scaled_outputs(
     network: Any, frame: Frame, scaled: Float[Array, "funcs *in_grid in"]
 ) -> Float[Array, "funcs *grid channels"]:
-    """What the operator makes of scaled functions, in its own units, with the axes of
-    the data."""
+    """What the network makes of scaled functions, with the axes of the data."""
 
     def one(function):
         if frame.times is None:
@@ -69,5 +73,4 @@ def outputs_of(
         found = jax.lax.map(lambda time: network(function, frame.at(time)), frame.times)
         return jnp.moveaxis(found, 0, frame.time_axis)
 
-    found = jax.lax.map(one, scaled, batch_size=min(_CHUNK, scaled.shape[0]))
-    return frame.scaling.back(found)
+    return jax.lax.map(one, scaled, batch_size=min(_AT_ONCE, scaled.shape[0]))

@@ -7,8 +7,9 @@ import equinox as eqx
 
 from ..adapt import AbstractPolicy, Exponential, Hybrid
 from ..core import check_count
+from ..data import Pairs
 from ..models import AbstractOperatorArchitecture
-from ..optim import AbstractMethod, AbstractOptimizer, Adam
+from ..optim import AbstractMethod, AbstractOptimizer, Adam, Cosine
 from .batches import AbstractBatches, Drawn
 from .misfits import AbstractMisfit, MeanSquare
 
@@ -44,7 +45,7 @@ class OperatorRecipe(eqx.Module):
     dtype: str = "float32"
 
     def __check_init__(self):
-        """Settings in range."""
+        """Settings in range, and such that go together."""
         counts = {"batch_size": self.batch_size, "max_steps": self.max_steps}
         for name in ("redraw_every", "patience"):
             if getattr(self, name) is not None:
@@ -66,8 +67,32 @@ class OperatorRecipe(eqx.Module):
                 f"`policy` has the objective {type(policy.objective).__name__}, which "
                 "is no mean of squares: take `SquaredLoss` or `ExactSquaredLoss`."
             )
+        if not (self.detaches or isinstance(policy, Hybrid)):
+            raise ValueError(
+                "`detaches` is False, but only the weights of `Hybrid` have gradients, "
+                f"not those of {type(policy).__name__}."
+            )
+        schedule = getattr(optimizer, "schedule", None)
+        if isinstance(schedule, Cosine) and self.max_steps > schedule.num_steps:
+            raise ValueError(
+                f"`max_steps` is {self.max_steps}, but the rate of the optimizer is "
+                f"zero from step {schedule.num_steps} on: make both the same."
+            )
         if getattr(policy, "correction", None) is not None:
             raise ValueError(
                 "`policy` corrects for its draws, but here it draws from a distribution"
                 " that is older than its weights: take one without `correction`."
             )
+
+
+def check_rows(recipe: OperatorRecipe, pairs: Pairs) -> None:
+    """Refuses batches that the samples of the data cannot fill."""
+    num_rows = pairs.num_train
+    if recipe.splits in pairs.names and pairs.axes is not None:
+        num_rows *= pairs.grid[pairs.names.index(recipe.splits)]
+    if recipe.batch_size > num_rows:
+        raise ValueError(
+            f"`batch_size` is {recipe.batch_size}, more than the {num_rows} samples to "
+            "train on."
+        )
+    recipe.batches.check(num_rows, recipe.batch_size, recipe.redraw_every)

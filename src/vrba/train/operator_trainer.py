@@ -17,7 +17,7 @@ from ._base import AbstractTrainer, as_root, stream
 from .batches import Drawn
 from .frame import Frame
 from .operator_network import network_of, predict, relative_errors, skeleton_of
-from .operator_recipe import OperatorRecipe
+from .operator_recipe import OperatorRecipe, check_rows
 from .samples import Samples
 from .scaling import Scaling
 
@@ -80,7 +80,6 @@ class OperatorTrainer(AbstractTrainer):
     train: Samples
     valid: Samples
     skeleton: Any
-    base: Float[Array, "*grid"] | None
     gaps: tuple[float, ...] | None = eqx.field(static=True)
     root: np.ndarray
 
@@ -91,9 +90,9 @@ class OperatorTrainer(AbstractTrainer):
         self.frame = Frame.of(pairs, scaling, recipe.splits)
         self.train = Samples.of(pairs, "train", self.frame)
         self.valid = Samples.of(pairs, "valid", self.frame)
-        _check_rows(self.train, self.valid, recipe)
+        _check_finite(self.train, self.valid)
+        check_rows(recipe, pairs)
         self.skeleton = skeleton_of(self._network())
-        self.base = _base(pairs, recipe, dtype)
         self.gaps = _gaps(pairs, scaling, recipe)
 
     def _network(self) -> Any:
@@ -119,11 +118,11 @@ class OperatorTrainer(AbstractTrainer):
         recipe, rows = self.recipe, self.train
         params = as_arrays(self.build() if params is None else params)
         dtype = float_dtype(recipe.dtype)
-        policy = recipe.policy.init(
-            rows.targets.shape[:-1] if _is_joint(recipe.policy) else rows.num_rows,
-            base=self.base,
-            dtype=recipe.dtype,
-        )
+        base, counts = None, rows.num_rows
+        if _is_joint(recipe.policy):
+            base, counts = self.frame.shares, rows.targets.shape[:-1]
+            base = None if base is None else jnp.broadcast_to(base, counts)
+        policy = recipe.policy.init(counts, base=base, dtype=recipe.dtype)
         zero = jnp.zeros((), jnp.int32)
         return OperatorState(
             params,
@@ -199,7 +198,7 @@ class OperatorTrainer(AbstractTrainer):
     def check(self, state: OperatorState) -> tuple[OperatorState, OperatorCheck]:
         """Errors on the validation set; the best iterate so far is kept."""
         network = eqx.combine(state.params, self.skeleton)
-        errors = relative_errors(network, self.valid)
+        errors = relative_errors(network, self.valid, self.recipe.batch_size)
         score = jnp.mean(errors)
         is_better = score < state.best_score
         old = (
@@ -216,7 +215,7 @@ class OperatorTrainer(AbstractTrainer):
         return eqx.tree_at(where, state, best), OperatorCheck(errors, score)
 
 
-def _check_rows(train: Samples, valid: Samples, recipe: OperatorRecipe) -> None:
+def _check_finite(train: Samples, valid: Samples) -> None:
     """Refuses samples that cannot be trained on."""
     for name, rows in (("train", train), ("valid", valid)):
         if rows.num_rows == 0:
@@ -225,28 +224,11 @@ def _check_rows(train: Samples, valid: Samples, recipe: OperatorRecipe) -> None:
             raise ValueError(f"Some outputs of the part `{name}` are not finite.")
         if not bool(jnp.all(jnp.isfinite(rows.inputs))):
             raise ValueError(f"Some inputs of the part `{name}` are not finite.")
-    if recipe.batch_size > train.num_rows:
-        raise ValueError(
-            f"`batch_size` is {recipe.batch_size}, more than the {train.num_rows} "
-            "samples to train on."
-        )
-    recipe.batches.check(train.num_rows, recipe.batch_size, recipe.redraw_every)
 
 
 def _is_joint(policy: Any) -> bool:
     """Whether a policy weighs the points of functions, not only functions."""
     return isinstance(policy, Hybrid)
-
-
-def _base(pairs: Pairs, recipe: OperatorRecipe, dtype: Any) -> Any:
-    """The share of each point in an integral, where they differ."""
-    shares = pairs.quadrature()
-    if not _is_joint(recipe.policy) or np.ptp(shares) == 0:
-        return None
-    num_rows = pairs.num_train
-    if recipe.splits is not None:
-        raise ValueError("`splits` needs points that are even along every axis.")
-    return jnp.broadcast_to(jnp.asarray(shares, dtype), (num_rows, *shares.shape))
 
 
 def _gaps(pairs: Pairs, scaling: Scaling, recipe: OperatorRecipe) -> Any:
@@ -310,11 +292,15 @@ def _step(trainer: OperatorTrainer, state: OperatorState) -> tuple[OperatorState
         network = eqx.combine(params, trainer.skeleton)
         predicted = predict(network, functions, places, trainer.frame)
         residual = recipe.misfit.residual(predicted, targets, trainer.gaps)
-        seen = jax.lax.stop_gradient(residual) if recipe.detaches else residual
+        seen = residual
         if not _is_joint(recipe.policy):
-            seen = seen.reshape(seen.shape[0], -1)
-        policy = recipe.policy.update(state.policy, seen, ids)
+            seen = residual.reshape(residual.shape[0], -1)
+        name = "update" if recipe.detaches else "update_through"
+        policy = getattr(recipe.policy, name)(state.policy, seen, ids)
         weight = recipe.policy.weights(policy, ids).astype(residual.dtype)
+        shares = trainer.frame.shares
+        if shares is not None and not _is_joint(recipe.policy):  # else in its base
+            weight = weight.reshape(-1, *(1,) * shares.ndim) * jnp.sqrt(shares)[None]
         return recipe.misfit.loss(weight, residual), policy
 
     (value, policy), gradient = jax.value_and_grad(loss, has_aux=True)(state.params)

@@ -24,15 +24,11 @@ class Scaling(eqx.Module):
     @classmethod
     def of(cls, pairs: Pairs, dtype: Any, *, centres: bool = True) -> "Scaling":
         """That of the training set; if not `centres`, means are left where they are."""
-        numbers = []
-        for array in pairs.load("train"):
-            axes = tuple(range(array.ndim - 1))
-            mean = np.mean(array, axis=axes, dtype=float)
-            std = np.std(array, axis=axes, dtype=float)
-            numbers += [mean if centres else 0 * mean, np.where(std > 0, std, 1)]
-        places = pairs.places.reshape(-1, len(pairs.names))
-        std = places.std(axis=0)
-        numbers += [places.mean(axis=0), np.where(std > 0, std, 1)]
+        arrays = (*pairs.load("train"), pairs.places)
+        (first, second, third) = (_moments(array, dtype) for array in arrays)
+        if not centres:
+            first, second = (0 * first[0], first[1]), (0 * second[0], second[1])
+        numbers = (*first, *second, *third)
         return cls(*(jnp.asarray(number, dtype) for number in numbers))
 
     def inputs(self, raw: Any) -> Float[Array, "*any in_channels"]:
@@ -43,14 +39,21 @@ class Scaling(eqx.Module):
         """As the network gives them."""
         return _scaled(raw, self.output_mean, self.output_std)
 
-    def back(self, scaled: Float[Array, "*any channels"]) -> Float[Array, "..."]:
-        """Outputs in their own units."""
-        mean, std = _like(self.output_mean, scaled), _like(self.output_std, scaled)
-        return mean + std * scaled
+    def back(self, scaled: Any) -> Float[np.ndarray, "*any channels"]:
+        """Outputs in their own units, on the host and in double precision."""
+        mean, std = np.asarray(self.output_mean, float), np.asarray(self.output_std)
+        return mean + std * np.asarray(scaled, float)
 
     def places(self, raw: Float[Array, "*any dim"]) -> Float[Array, "*any dim"]:
         """As the network sees them."""
         return (raw - _like(self.place_mean, raw)) / _like(self.place_std, raw)
+
+
+def _moments(array: Any, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and deviation of each channel; one for what is constant but for rounding."""
+    rows = np.asarray(array, float).reshape(-1, array.shape[-1])
+    std, least = rows.std(axis=0), np.finfo(dtype).eps * np.max(np.abs(rows), axis=0)
+    return rows.mean(axis=0), np.where(std > least, std, 1)
 
 
 def _scaled(raw: Any, mean: Array, std: Array) -> Array:

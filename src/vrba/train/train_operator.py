@@ -1,6 +1,7 @@
 """`train_operator`: from pairs of functions to an operator."""
 
 import os
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -45,7 +46,7 @@ def train_operator(
     """
     if minutes is not None and not minutes > 0:
         raise ValueError(f"`minutes` must be positive, got {minutes}.")
-    pairs = data if isinstance(data, Pairs) else open_pairs(data)
+    pairs, file = (data, None) if isinstance(data, Pairs) else _opened(data)
     recipe = default_operator_recipe(pairs) if recipe is None else recipe
     if pairs.num_test < 1:
         raise ValueError("There are no functions in the part `test`: give some.")
@@ -62,8 +63,8 @@ def train_operator(
         trainer = OperatorTrainer(pairs, recipe, seed)
         about = {
             "operator": describe(recipe),
-            "data": fingerprint(pairs),
-            "file": None if isinstance(data, Pairs) else str(data),
+            "data": fingerprint(pairs, file),
+            "file": file,
             "frame": describe_frame(pairs, trainer.frame),
             "seed": seed,
             "minutes": minutes,
@@ -80,12 +81,21 @@ def train_operator(
         return one.go(None, resume)
 
 
-def fingerprint(pairs: Pairs) -> dict[str, Any]:
-    """What tells data from others, beside their moments: where they come from."""
-    shapes = [list(pairs.inputs.shape), list(pairs.outputs.shape)]
+def _opened(data: str | os.PathLike[str]) -> tuple[Pairs, str]:
+    return open_pairs(data), str(data)
+
+
+def fingerprint(
+    pairs: Pairs, file: str | os.PathLike[str] | None = None
+) -> dict[str, Any]:
+    """What tells data from others: a name, where they come from, shapes and moments."""
     made_by = pairs.about.get("settings", {}).get("class")
-    named = {} if made_by is None else {"name": shown(made_by)}
-    return named | dict(pairs.about) | {"shapes": shapes}
+    names = {} if file is None else {"name": Path(file).stem}
+    names = names if made_by is None else {"name": shown(made_by)}
+    parts = pairs.load("train")
+    moments = [[float(np.mean(p)), float(np.std(p))] for p in parts]
+    shapes = [list(pairs.inputs.shape), list(pairs.outputs.shape)]
+    return names | dict(pairs.about) | {"shapes": shapes, "moments": moments}
 
 
 def _check_same(before: dict[str, Any], about: dict[str, Any]) -> None:
@@ -188,16 +198,18 @@ class _Run(AbstractRun):
             trainer.recipe, trainer.frame, *both, self.record, result, path
         )
         errors, last = operator.errors(self.pairs), operator.last_errors(self.pairs)
+        fields = fields_of(operator, trainer, state, self.pairs)
         result["errors"] = summarise(errors) | {"last": float(np.mean(last))}
+        result["errors"]["raw"] = float(np.mean(fields["raw errors"]))
         if self.folder is not None:
-            self.folder.save_fields(fields_of(operator, trainer, state, self.pairs))
+            self.folder.save_fields(fields)
             header = {key: v for key, v in result.items() if key != "about"}
             self.folder.save_best(state, header)
         self.callback.end(operator.sentence())
         return operator
 
 
-def summarise(errors: Float[np.ndarray, " rows"]) -> dict[str, float]:
+def summarise(errors: Float[np.ndarray, " funcs"]) -> dict[str, float]:
     """The mean, some percentiles, and the largest."""
     found = {f"p{p}": float(np.percentile(errors, p)) for p in PERCENTILES}
     return {"selected": float(np.mean(errors)), **found, "max": float(np.max(errors))}

@@ -47,7 +47,7 @@ def _draw_mass(panel: Axes, fields: Arrays) -> None:
     panel.axhline(1.0, color="0.5", linestyle="--", linewidth=1, label="uniform")
     panel.set_xscale("log")
     across = "% of the samples, hardest first"
-    finish(panel, xlabel=across, ylabel="draws relative to uniform")
+    finish(panel, xlabel=across, ylabel="probability relative to uniform")
 
 
 def _weight_axes(fields: Arrays) -> dict[str, np.ndarray]:
