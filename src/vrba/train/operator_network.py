@@ -47,7 +47,7 @@ def relative_errors(
     """`|u - target|_2 / |target|_2` of each function over all places and times, as the
     network sees them; so many rows are evaluated at a time."""
     frame = rows.frame
-    shares = 1 if frame.shares is None else frame.shares[None, ..., None]
+    shares = 1 if frame.shares is None else frame.shares[None, None, ..., None]
 
     def one(row):
         functions, places, targets = rows.take(row[None])
