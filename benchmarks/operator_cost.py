@@ -112,27 +112,32 @@ class Torch:
 def compare(kind, scale: str, num_steps: int, num_turns: int, *, with_torch=False):
     """Medians of a step, and the median of the ratios to uniform turn by turn."""
     pairs = random_pairs(kind, scale)
+    peer = Torch(num_steps) if with_torch else None
     with precision("float32"):
         arms = {name: Arm(pairs, change, num_steps) for name, change in ARMS.items()}
-        if with_torch:
-            arms["torch"] = Torch(num_steps)
+        turns = [*arms.values(), *([peer] if peer else [])]
         for _ in range(num_turns):
-            for arm in arms.values():
-                arm.go()
+            for one in turns:
+                one.go()
     first = arms["uniform"]
     model = type(first.trainer.recipe.model).__name__
     params = first.trainer.num_params
     print(f"{model}, {params} parameters, {scale} data, {num_turns} turns:")
     for name, arm in arms.items():
-        ratios = np.array(arm.seconds) / np.array(first.seconds)
-        median, spread = np.median(ratios), np.percentile(ratios, (25, 75))
-        print(
-            f"  {name:12} {1e3 * np.median(arm.seconds):9.3f} ms a step, "
-            f"{median:.3f} of uniform [{spread[0]:.3f}, {spread[1]:.3f}]"
-        )
-    if with_torch:
-        print(f"  torch: parameters, version, threads {arms['torch'].about.strip()}")
-        arms["torch"].close()
+        _tell(name, arm.seconds, first.seconds)
+    if peer is not None:
+        _tell("torch", peer.seconds, first.seconds)
+        print(f"  torch: parameters, version, threads {peer.about.strip()}")
+        peer.close()
+
+
+def _tell(name: str, seconds: list[float], baseline: list[float]) -> None:
+    ratios = np.array(seconds) / np.array(baseline)
+    median, spread = np.median(ratios), np.percentile(ratios, (25, 75))
+    print(
+        f"  {name:12} {1e3 * np.median(seconds):9.3f} ms a step, "
+        f"{median:.3f} of uniform [{spread[0]:.3f}, {spread[1]:.3f}]"
+    )
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ seconds go to standard output. Run by `operator_cost` in an environment of its o
 import sys
 import time
 
-import torch
+import torch  # pyright: ignore[reportMissingImports]
 
 NUM_SENSORS, NUM_TIMES, WIDTH, BATCH = 200, 500, 100, 50
 
