@@ -18,6 +18,7 @@ import vrba
 from vrba.cli import drawing, solve
 from vrba.cli.names import known_optimizers, known_policies, known_problems, make_policy
 from vrba.cli.recipe import RecipeFlags, new_recipe
+from vrba.cli.retelling import retold
 from vrba.cli.target import load_problem
 from vrba.train import Solution
 
@@ -388,9 +389,7 @@ def test_a_page_that_cannot_be_drawn_loses_nothing(tmp_path, monkeypatch, capsys
 
 
 def test_command_is_retold_without_its_folder():
-    from vrba.cli.solve import _retold
-
     words = ("solve", "my pde.py", "--out", "runs/a", "--json", "--minutes", "2")
-    assert _retold(words) == "vrba solve 'my pde.py' --minutes 2"
-    assert _retold(("solve", "burgers", "--out=here")) == "vrba solve burgers"
-    assert _retold(()) is None
+    assert retold(words) == "vrba solve 'my pde.py' --minutes 2"
+    assert retold(("solve", "burgers", "--out=here")) == "vrba solve burgers"
+    assert retold(()) is None
