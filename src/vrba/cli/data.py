@@ -15,15 +15,14 @@ from ..data import AbstractMaker, Pairs, open_pairs, write_pairs
 from ..report import Bar
 from ._base import DONE, AbstractFolderCommand, UsageError
 from .flags import Assignments
-from .names import classes_in, listed, pick
+from .names import listed, named_in, pick
 from .outcome import as_json
 from .target import parse_settings
 
 
 def known_makers() -> dict[str, type[AbstractMaker]]:
     """The data that can be made."""
-    found = classes_in(room, AbstractMaker)
-    return {shown(kind.__name__): kind for kind in found}
+    return named_in(room, AbstractMaker)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Flags that several commands share."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from tyro.conf import Positional, UseAppendAction, arg
 
@@ -11,6 +11,10 @@ Name = Annotated[str | None, arg(metavar="NAME", help_behavior_hint="")]
 Count = Annotated[int | None, arg(metavar="N", help_behavior_hint="")]
 Folder = Annotated[Path | None, arg(metavar="DIR", help_behavior_hint="")]
 Minutes = Annotated[float | None, arg(metavar="MINUTES", help_behavior_hint="")]
+Dtype = Annotated[
+    Literal["float32", "float64"] | None,
+    arg(metavar="TYPE", help="float32 or float64", help_behavior_hint=""),
+]
 Switch = Annotated[bool, arg(help_behavior_hint="")]
 Target = Annotated[
     Positional[str | None],

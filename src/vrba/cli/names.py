@@ -36,9 +36,7 @@ def pick(what: str, name: str, options: Mapping[str, _T], hint: str = "") -> _T:
 
 def known_problems() -> dict[str, type[problems.AbstractProblem]]:
     """The problems that come with the package."""
-    return {
-        shown(k.__name__): k for k in classes_in(problems, problems.AbstractProblem)
-    }
+    return named_in(problems, problems.AbstractProblem)
 
 
 def known_potentials() -> dict[str, Callable[[], adapt.AbstractPotential]]:
@@ -169,6 +167,11 @@ def classes_in(room: ModuleType, base: type[_T]) -> list[type[_T]]:
         and issubclass(kind, base)
         and not any(getattr(kind, mark, None) for mark in marks)
     ]
+
+
+def named_in(room: ModuleType, base: type[_T]) -> dict[str, type[_T]]:
+    """The same by the names that are typed."""
+    return {shown(kind.__name__): kind for kind in classes_in(room, base)}
 
 
 def required_by(make: Callable[..., Any]) -> set[str]:

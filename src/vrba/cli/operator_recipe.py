@@ -2,13 +2,13 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from tyro.conf import arg
 
 from .. import models
 from ..adapt import Hybrid
-from ..core import rebuild, shown
+from ..core import rebuild
 from ..data import Pairs
 from ..models import AbstractOperatorArchitecture
 from ..optim import Cosine
@@ -24,8 +24,8 @@ from ..train import (
 from ..train.about import known_classes
 from ._base import UsageError
 from .data import known_makers, make_data
-from .flags import Count, Name
-from .names import classes_in, known_potentials, known_problems, listed, pick
+from .flags import Count, Dtype, Name
+from .names import known_potentials, known_problems, listed, named_in, pick
 
 _SUFFIXES = (".h5", ".hdf5", ".npz", ".mat")
 _FLAGS = {
@@ -43,14 +43,12 @@ _UNIFORM = {
 
 def known_models() -> dict[str, type[AbstractOperatorArchitecture]]:
     """The networks for operators."""
-    found = classes_in(models, AbstractOperatorArchitecture)
-    return {shown(kind.__name__): kind for kind in found}
+    return named_in(models, AbstractOperatorArchitecture)
 
 
 def known_misfits() -> dict[str, type[misfits.AbstractMisfit]]:
     """What can be made small."""
-    found = classes_in(misfits, misfits.AbstractMisfit)
-    return {shown(kind.__name__): kind for kind in found}
+    return named_in(misfits, misfits.AbstractMisfit)
 
 
 def known_arms() -> tuple[str, ...]:
@@ -87,10 +85,7 @@ class OperatorFlags:
     """Steps at most, along which the rate falls to zero."""
     patience: Count = None
     """Checks on the validation set without a better error after which it ends."""
-    dtype: Annotated[
-        Literal["float32", "float64"] | None,
-        arg(metavar="TYPE", help="float32 or float64", help_behavior_hint=""),
-    ] = None
+    dtype: Dtype = None
 
 
 def data_file(target: str, scale: str | None) -> Path:

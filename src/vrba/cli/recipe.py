@@ -2,7 +2,7 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from tyro.conf import arg
 
@@ -15,7 +15,7 @@ from ..train import Recipe, RunFolder, Solution, default_recipe
 from ..train.about import known_classes
 from ..train.solution import trainer_from
 from ._base import UsageError
-from .flags import Count, Name
+from .flags import Count, Dtype, Name
 from .names import (
     along_time,
     known_optimizers,
@@ -49,10 +49,7 @@ class RecipeFlags:
     """Hidden layers of the network."""
     steps: Count = None
     """Steps at most."""
-    dtype: Annotated[
-        Literal["float32", "float64"] | None,
-        arg(metavar="TYPE", help="float32 or float64", help_behavior_hint=""),
-    ] = None
+    dtype: Dtype = None
 
 
 def new_recipe(

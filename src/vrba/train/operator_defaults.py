@@ -11,7 +11,7 @@ from ..data import Pairs, is_even
 from ..models import FNO, AbstractOperatorArchitecture, DeepONet, TimeConditionedUNet
 from ..optim import Adam, Cosine
 from .misfits import Relative
-from .operator_recipe import OperatorRecipe
+from .operator_recipe import OperatorRecipe, num_samples
 
 _NUM_CHECKS = 50
 _MODES, _WIDTH = 12, 16
@@ -32,9 +32,7 @@ def default_operator_recipe(
         settings = _with_model(model, pairs)
     rate, usual = settings.pop("rate"), settings.pop("num_steps")
     count = usual if num_steps is None else num_steps
-    num_rows = pairs.num_train
-    if settings.get("splits") is not None:
-        num_rows *= pairs.grid[pairs.names.index(settings["splits"])]
+    num_rows = num_samples(pairs, settings.get("splits"))
     settings["batch_size"] = _dividing(num_rows, settings["batch_size"])
     return OperatorRecipe(
         optimizer=Adam(schedule=Cosine(count)),

@@ -85,11 +85,16 @@ class OperatorRecipe(eqx.Module):
             )
 
 
+def num_samples(pairs: Pairs, splits: str | None) -> int:
+    """How many there are to train on: functions, or functions at one time."""
+    if splits not in pairs.names or pairs.axes is None:
+        return pairs.num_train
+    return pairs.num_train * pairs.grid[pairs.names.index(splits)]
+
+
 def check_rows(recipe: OperatorRecipe, pairs: Pairs) -> None:
     """Refuses batches that the samples of the data cannot fill."""
-    num_rows = pairs.num_train
-    if recipe.splits in pairs.names and pairs.axes is not None:
-        num_rows *= pairs.grid[pairs.names.index(recipe.splits)]
+    num_rows = num_samples(pairs, recipe.splits)
     if recipe.batch_size > num_rows:
         raise ValueError(
             f"`batch_size` is {recipe.batch_size}, more than the {num_rows} samples to "

@@ -295,8 +295,10 @@ def _step(trainer: OperatorTrainer, state: OperatorState) -> tuple[OperatorState
         seen = residual
         if not _is_joint(recipe.policy):
             seen = residual.reshape(residual.shape[0], -1)
-        name = "update" if recipe.detaches else "update_through"
-        policy = getattr(recipe.policy, name)(state.policy, seen, ids)
+        update = recipe.policy.update
+        if isinstance(recipe.policy, Hybrid) and not recipe.detaches:
+            update = recipe.policy.update_through
+        policy = update(state.policy, seen, ids)
         weight = recipe.policy.weights(policy, ids).astype(residual.dtype)
         shares = trainer.frame.shares
         if shares is not None and not _is_joint(recipe.policy):  # else in its base
