@@ -175,8 +175,6 @@ def test_weights_of_samples_at_one_time():
     pairs = made(Wave)
     flags = OperatorFlags(steps=7, weights="time")
     assert new_operator_recipe(flags, pairs).policy.cells == (16, 16)
-    even = new_operator_recipe(OperatorFlags(steps=7, policy="uniform"), pairs)
-    assert vrba.train.operator_arms.with_kept(even, "coarse", pairs) == even
 
 
 def test_data_of_ones_own_get_a_network_that_fits():
@@ -256,7 +254,7 @@ MISTAKES = {
     ],
     "`--steps 9` cannot be given with": ["train", "--resume", "one", "--steps", 9],
     "`--scale tiny` needs the name": ["train", "--resume", "one", "--scale", "tiny"],
-    "`--weights half` is for policies": [
+    "which keeps no weights for places": [
         "train",
         "pairs.h5",
         "--policy",

@@ -1,13 +1,13 @@
 """From flags to a recipe for an operator, and from what was typed to data."""
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 from tyro.conf import arg
 
 from .. import models
-from ..adapt import Hybrid
 from ..core import rebuild
 from ..data import Pairs
 from ..models import AbstractOperatorArchitecture
@@ -33,7 +33,12 @@ _FLAGS = {
     "num_steps": "--steps",
     "max_steps": "--steps",
     "redraw_every": "--redraw",
-    "kept": "--weights",
+}
+_KEPT: dict[str, Callable[[OperatorRecipe, Pairs], OperatorRecipe]] = {
+    "point": lambda recipe, pairs: recipe,
+    "time": operator_arms.weighed_by_time,
+    "coarse": operator_arms.weighed_coarsely,
+    "half": operator_arms.weighed_in_half,
 }
 _UNIFORM = {
     "uniform": operator_arms.uniform,
@@ -111,7 +116,7 @@ def new_operator_recipe(flags: OperatorFlags, pairs: Pairs) -> OperatorRecipe:
         recipe = default_operator_recipe(pairs, flags.steps, model)
         recipe = with_arm(recipe, flags.policy)
         if flags.weights is not None:
-            recipe = _with_weights(recipe, flags.weights, pairs)
+            recipe = pick("way to keep", flags.weights, _KEPT)(recipe, pairs)
         given: dict[str, Any] = {"batch_size": flags.batch, "dtype": flags.dtype}
         given |= {"redraw_every": flags.redraw, "patience": flags.patience}
         if flags.misfit is not None:
@@ -127,13 +132,6 @@ def new_operator_recipe(flags: OperatorFlags, pairs: Pairs) -> OperatorRecipe:
         for name, flag in _FLAGS.items():
             text = text.replace(f"`{name}`", f"`{flag}`")
         raise UsageError(text) from error
-
-
-def _with_weights(recipe: OperatorRecipe, word: str, pairs: Pairs) -> OperatorRecipe:
-    kept = pick("way to keep", word, {known: known for known in operator_arms.KEPT})
-    if not isinstance(recipe.policy, Hybrid):
-        raise UsageError(f"`--weights {word}` is for policies that keep weights.")
-    return operator_arms.with_kept(recipe, kept, pairs)
 
 
 def with_arm(recipe: OperatorRecipe, name: str | None) -> OperatorRecipe:

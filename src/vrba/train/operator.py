@@ -47,6 +47,10 @@ class Operator:
         about = folder.about()
         if "operator" not in about:
             raise ValueError(f"`{run}` is a run of `solve`: use `vrba.Solution.load`.")
+        if "frame" not in about:
+            raise ValueError(
+                f"`{run}` was made by another version of vrba: train again."
+            )
         recipe = (
             rebuild(about["operator"], known_classes()) if recipe is None else recipe
         )

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from typing import Any
 
 from ..adapt import AbstractPotential, Hybrid, presets
 from ..data import Pairs
@@ -11,7 +12,6 @@ from .operator_recipe import OperatorRecipe
 
 _PUBLISHED_L2 = 1e-4
 _COARSE = 4  # points along an axis that share a weight
-KEPT = ("point", "time", "coarse", "half")
 
 
 def uniform(recipe: OperatorRecipe) -> OperatorRecipe:
@@ -46,26 +46,43 @@ def tilted(recipe: OperatorRecipe, potential: AbstractPotential) -> OperatorReci
     return dataclasses.replace(recipe, policy=policy, batches=Drawn())
 
 
-def with_kept(recipe: OperatorRecipe, kept: str, pairs: Pairs) -> OperatorRecipe:
-    """The recipe with fewer weights, where it has any: one for each `point`, one for
-    each `time`, a `coarse` grid of them, or all in `half` the digits."""
-    policy = recipe.policy
-    if kept not in KEPT:
-        raise ValueError(f"`kept` must be one of {', '.join(KEPT)}, got {kept!r}.")
-    if not isinstance(policy, Hybrid) or kept == "point":
-        return recipe
-    if kept == "half":
-        half = dataclasses.replace(policy, weight_dtype="float16")
-        return dataclasses.replace(recipe, policy=half)
-    if pairs.axes is None or (kept == "time" and "t" not in pairs.names):
+def weighed_by_time(recipe: OperatorRecipe, pairs: Pairs) -> OperatorRecipe:
+    """One weight for each time of a function."""
+    if "t" not in pairs.names:
         raise ValueError(
-            f"`kept` is {kept!r}, which needs functions on a grid"
-            + (" with an axis `t`." if kept == "time" else ".")
+            "Weights for each time need functions with an axis `t`, got the "
+            f"coordinates {', '.join(pairs.names)}."
         )
+    axes = _axes(recipe, pairs).items()
+    cells = tuple(1 if name == "t" else count for name, count in axes)
+    return _with_policy(recipe, cells=cells)
+
+
+def weighed_coarsely(recipe: OperatorRecipe, pairs: Pairs) -> OperatorRecipe:
+    """One weight for up to four points along each axis of a grid."""
+    counts = _axes(recipe, pairs).values()
+    return _with_policy(recipe, cells=tuple(math.gcd(n, _COARSE) for n in counts))
+
+
+def weighed_in_half(recipe: OperatorRecipe, pairs: Pairs) -> OperatorRecipe:
+    """All weights, in half precision."""
+    del pairs
+    return _with_policy(recipe, weight_dtype="float16")
+
+
+def _axes(recipe: OperatorRecipe, pairs: Pairs) -> dict[str, int]:
+    """The points along each axis of a sample."""
+    if pairs.axes is None:
+        raise ValueError("To share weights, functions must lie on a grid.")
     axes = dict(zip(pairs.names, pairs.grid, strict=True))
-    if recipe.splits is not None:
-        axes.pop(recipe.splits)
-    coarse = {name: math.gcd(count, _COARSE) for name, count in axes.items()}
-    cells = coarse if kept == "coarse" else axes | {"t": 1} if "t" in axes else axes
-    policy = dataclasses.replace(policy, cells=tuple(cells.values()))
+    return {name: count for name, count in axes.items() if name != recipe.splits}
+
+
+def _with_policy(recipe: OperatorRecipe, **settings: Any) -> OperatorRecipe:
+    if not isinstance(recipe.policy, Hybrid):
+        raise ValueError(
+            f"`recipe` has the policy {type(recipe.policy).__name__}, which keeps no "
+            "weights for places."
+        )
+    policy = dataclasses.replace(recipe.policy, **settings)
     return dataclasses.replace(recipe, policy=policy)

@@ -113,7 +113,7 @@ def _check_same(before: dict[str, Any], about: dict[str, Any]) -> None:
                 f"{about[name]}. Give the same to go on, or begin a run in another "
                 "folder."
             )
-    if before["frame"] != about["frame"]:
+    if before.get("frame") != about["frame"]:
         raise ValueError(
             "The run was begun with other `data`: their moments or places differ. Give "
             "the same to go on, or begin a run in another folder."
