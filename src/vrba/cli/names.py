@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from .. import adapt, optim, problems
 from ..adapt import presets
 from ..core import shown
+from ..train import Recipe, published
 from ._base import UsageError
 
 _T = TypeVar("_T")
@@ -47,7 +48,7 @@ def known_potentials() -> dict[str, Callable[[], adapt.AbstractPotential]]:
 
 def known_optimizers() -> dict[str, Callable[[], optim.AbstractOptimizer]]:
     """Optimizers that need no arguments, rules of quasi-Newton among them."""
-    found: dict[str, Callable[[], Any]] = {"adam-ssbroyden": adam_ssbroyden}
+    found: dict[str, Callable[[], Any]] = {}
     for kind in classes_in(optim, optim.AbstractOptimizer):
         if not required_by(kind):
             name = shown(kind.__name__)
@@ -87,14 +88,17 @@ def recipe_policy(policy: adapt.AbstractPolicy) -> adapt.AbstractPolicy:
     return policy
 
 
-def adam_ssbroyden(num_steps: int = 5000) -> optim.Sequence:
-    """Adam for some steps, then self-scaled Broyden, as in Toscano et al. (2025)."""
-    first = optim.Stage(optim.Adam(), optim.AfterSteps(num_steps))
-    return optim.Sequence(first, optim.QuasiNewton(update=optim.SSBroyden()))
-
-
 def _quasi_newton(rule: Callable[[], optim.AbstractUpdate]) -> optim.QuasiNewton:
     return optim.QuasiNewton(update=rule())
+
+
+def known_recipes() -> dict[str, Callable[..., Recipe]]:
+    """Published recipes."""
+    return {
+        shown(name): make
+        for name, make in vars(published).items()
+        if inspect.isfunction(make)
+    }
 
 
 def make_policy(

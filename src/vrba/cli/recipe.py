@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from tyro.conf import arg
 
-from ..adapt import AbstractPolicy, AbstractTimed
+from ..adapt import AbstractPolicy, AbstractPotential, AbstractTimed
 from ..core import describe, load_tree, precision, rebuild
 from ..models import MLP, AbstractArchitecture
 from ..optim import AbstractOptimizer
@@ -21,6 +21,7 @@ from .names import (
     known_optimizers,
     known_policies,
     known_potentials,
+    known_recipes,
     listed,
     make_policy,
     pick,
@@ -34,6 +35,7 @@ _POOL_FACTOR = 8  # points of the pool for each that is drawn, if only these are
 class RecipeFlags:
     """What is not given is chosen from the problem, the optimizer and the time."""
 
+    recipe: Annotated[Name, arg(help=f"as published: {listed(known_recipes())}")] = None
     optimizer: Annotated[Name, arg(help=listed(known_optimizers()))] = None
     policy: Annotated[Name, arg(help=listed(known_policies()))] = None
     potential: Annotated[Name, arg(help=listed(known_potentials()))] = None
@@ -60,6 +62,9 @@ def new_recipe(
 ) -> Recipe:
     """The default recipe of the problem and the optimizer, with the flags on top."""
     optimizer, formulation = _optimizer(flags), Formulation(problem)
+    if flags.recipe is not None:
+        base = _published(flags.recipe, flags, start)
+        return _changed(base, flags)
     base = default_recipe(formulation, minutes, optimizer)
     if start is not None:  # its network is what training begins with
         model = rebuild(_described(start)["model"], known_classes())
@@ -144,6 +149,23 @@ def _described(run: Path) -> dict[str, Any]:
         raise UsageError(str(error)) from error
 
 
+def _published(name: str, flags: RecipeFlags, start: Path | None) -> Recipe:
+    """A recipe by its name, with the potential that is asked for."""
+    make = pick("recipe", name, known_recipes())
+    if start is not None:
+        raise UsageError(f"`--recipe {name}` brings a network: leave out `--start`.")
+    recipe, optimizer = make(_potential(flags)), _optimizer(flags)
+    if optimizer is None:
+        return recipe
+    return dataclasses.replace(recipe, optimizer=optimizer)
+
+
+def _potential(flags: RecipeFlags) -> AbstractPotential | None:
+    if flags.potential is None:
+        return None
+    return pick("potential", flags.potential, known_potentials())()
+
+
 def _optimizer(flags: RecipeFlags) -> AbstractOptimizer | None:
     if flags.optimizer is None:
         return None
@@ -172,9 +194,7 @@ def _changed(base: Recipe, flags: RecipeFlags) -> Recipe:
 
 
 def _policy(base: Recipe, flags: RecipeFlags) -> AbstractPolicy | None:
-    potential = None
-    if flags.potential is not None:
-        potential = pick("potential", flags.potential, known_potentials())()
+    potential = _potential(flags)
     if flags.policy is not None:
         return make_policy(flags.policy, potential, base.policy)
     return None if potential is None else with_potential(base.policy, potential)

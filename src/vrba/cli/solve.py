@@ -134,7 +134,7 @@ def _check_resumed(flags: Solve) -> None:
     given = {"--start": flags.start, "--out": flags.out}
     given |= {"--seed": flags.seed or None, "--dtype": flags.recipe.dtype}
     given |= {"--seeds": flags.seeds - 1 or None}
-    sizes = ("points", "pool", "width", "depth")
+    sizes = ("recipe", "points", "pool", "width", "depth")
     given |= {f"--{name}": getattr(flags.recipe, name) for name in sizes}
     wrong = [name for name, value in given.items() if value is not None]
     if wrong:

@@ -8,6 +8,7 @@ from .accelerations import ExactSecond as ExactSecond
 from .accelerations import FiniteDifference as FiniteDifference
 from .accelerations import NoAcceleration as NoAcceleration
 from .adam import Adam as Adam
+from .adam_ssbroyden import adam_ssbroyden as adam_ssbroyden
 from .advance import Steps as Steps
 from .advance import Stop as Stop
 from .advance import advance as advance

@@ -36,12 +36,17 @@ class AllenCahn(AbstractProblem):
     alone the kink would stay for all times, and the ansatz would be wrong.
 
     `is_soft` replaces the ansatz by a term of the loss for the initial values, with
-    weight 10: the form in which the problem is usually posed.
+    weight `soft_weight`: the form in which the problem is usually posed. The network
+    sees `modes` frequencies of `x`.
 
-    Good values: `is_soft = False`.
+    Good values: `is_soft = False`. As published by Toscano et al. (2025) it is soft,
+    with weight 10 and one frequency for second order, and with a weight that starts at
+    100 and ten frequencies for Adam.
     """
 
     is_soft: bool = False
+    soft_weight: float = 10.0
+    modes: int = 1
     domain = Box(t=(0, 1), x=(-1, 1))
 
     def equations(self, u, t, x):
@@ -50,9 +55,10 @@ class AllenCahn(AbstractProblem):
 
     def conditions(self):
         """Periodicity, and the initial values exactly or in the loss."""
+        periodic = Periodic("x", modes=self.modes)
         if self.is_soft:
-            return [Periodic("x"), Initial(_initial, soft=Soft(weight=10.0))]
-        return [Periodic("x"), Ansatz(_ansatz)]
+            return [periodic, Initial(_initial, soft=Soft(weight=self.soft_weight))]
+        return [periodic, Ansatz(_ansatz)]
 
     def reference(self) -> Reference:
         """A spectral solution with 8,192 modes and 1,000 steps on 101 x 513 points.

@@ -1,5 +1,6 @@
 """Training: the recipe, the loop, and the solution that comes of it."""
 
+from . import published as published
 from ._base import AbstractTrainer as AbstractTrainer
 from .balance import AbstractBalance as AbstractBalance
 from .balance import BalanceState as BalanceState
