@@ -3,6 +3,9 @@
 import contextlib
 import io
 
+import pytest
+
+from vrba.cli import children, machine
 from vrba.cli.main import main
 
 
@@ -12,3 +15,15 @@ def call(*arguments):
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = main([str(word) for word in arguments])
     return code, out.getvalue(), err.getvalue()
+
+
+@contextlib.contextmanager
+def children_that_share(compiled):
+    """Processes of a command share what they compile, which users' do not."""
+    shared = {"JAX_COMPILATION_CACHE_DIR": str(compiled)}
+    shared |= {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            children, "environment", lambda count: machine.environment(count) | shared
+        )
+        yield

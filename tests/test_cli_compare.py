@@ -15,7 +15,7 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
-from cli_cases import call
+from cli_cases import call, children_that_share
 from rich.console import Console
 from rooms import concrete
 
@@ -60,12 +60,7 @@ def folder(tmp_path_factory):
     """A folder to work in, with a problem; children share what they compile."""
     path, before = tmp_path_factory.mktemp("compare"), Path.cwd()
     (path / "decay.py").write_text(DECAY)
-    shared = {"JAX_COMPILATION_CACHE_DIR": str(path / "compiled")}
-    shared |= {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            children, "environment", lambda count: machine.environment(count) | shared
-        )
+    with children_that_share(path / "compiled"):
         os.chdir(path)
         yield path
     os.chdir(before)

@@ -36,6 +36,7 @@ from .target import file_of, free_folder, name_of
 from .watcher import Watcher
 
 _MINUTES = 1.0  # for each run, if neither time nor steps are given
+_SEEDS = 5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,8 +76,9 @@ class Compare(AbstractCommand):
     """Minutes at most for each run; for a problem without `--steps` one."""
     seed: int = 0
     """The first seed."""
-    seeds: int = 5
-    """So many seeds, the same for every arm."""
+    seeds: Count = None
+    """So many seeds, the same for every arm; 5 unless given. With `--resume` as many as
+    there were, or more."""
     jobs: Count = None
     """Runs at a time; as many as there are cores and memory for if not given."""
     out: Folder = None
@@ -101,32 +103,47 @@ class Compare(AbstractCommand):
 
     def run(self) -> int:
         """Solves with all arms and seeds, tells, draws."""
-        _check(self)
-        plan = _new(self) if self.resume is None else _resumed(self, self.resume)
-        folder, settings = ComparisonFolder(plan.out), plan.settings
-        describe = plan.subject.describe()
-        folder.write(settings, describe, {})
-        watcher = Watcher(folder, settings)
-        try:
-            tasks = watcher.tasks()
-            watcher.begin(describe["name"], tasks, plan.jobs)
-            is_stopped = run_all(
-                tasks,
-                jobs=plan.jobs,
-                num_threads=settings.num_threads,
-                on_end=watcher.on_end,
-                on_look=watcher.on_look,
-            )
-        finally:
-            watcher.board.close()
-            content = folder.write(settings, describe, watcher.failures)
-        _tell(self, content, folder)
-        draw_report(folder.path, raises=self.debug)
-        if is_stopped:
-            again = shlex.join(["vrba", "compare", "--resume", str(plan.out)])
+        done = carry_out(self)
+        _tell(self, done.content, done.folder)
+        draw_report(done.folder.path, raises=self.debug)
+        if done.is_stopped:
+            again = shlex.join(["vrba", "compare", "--resume", str(done.folder.path)])
             sys.stderr.write(f"Stopped, and all is saved. To go on: {again}\n")
             return INTERRUPTED
-        return FAILED if watcher.failures else DONE
+        return FAILED if done.content["failures"] else DONE
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What a comparison has come to; it may have been stopped."""
+
+    folder: ComparisonFolder
+    content: dict[str, Any]
+    is_stopped: bool
+
+
+def carry_out(flags: Compare) -> Outcome:
+    """Makes all runs that are missing."""
+    _check(flags)
+    plan = _new(flags) if flags.resume is None else _resumed(flags, flags.resume)
+    folder, settings = ComparisonFolder(plan.out), plan.settings
+    describe = plan.subject.describe()
+    folder.write(settings, describe, {})
+    watcher, is_stopped = Watcher(folder, settings), False
+    try:
+        tasks = watcher.tasks()
+        watcher.begin(describe["name"], tasks, plan.jobs)
+        is_stopped = run_all(
+            tasks,
+            jobs=plan.jobs,
+            num_threads=settings.num_threads,
+            on_end=watcher.on_end,
+            on_look=watcher.on_look,
+        )
+    finally:
+        watcher.board.close()
+        content = folder.write(settings, describe, watcher.failures)
+    return Outcome(folder, content, is_stopped)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -167,14 +184,12 @@ def _check(flags: Compare) -> None:
             f"{flags.out}`, or choose another folder."
         )
     if flags.resume is not None:
-        own = Compare(flags.target, resume=flags.resume, jobs=flags.jobs)
-        own = dataclasses.replace(
-            own, json=flags.json, debug=flags.debug, words=flags.words
-        )
+        kept = ("target", "resume", "jobs", "seeds", "json", "debug", "words")
+        own = Compare(**{name: getattr(flags, name) for name in kept})
         if own != flags:
             raise UsageError(
                 "`--resume` goes on with the settings of the comparison: only TARGET, "
-                "`--jobs` and `--json` can be given with it."
+                "`--jobs`, `--seeds` and `--json` can be given with it."
             )
 
 
@@ -188,7 +203,8 @@ def _new(flags: Compare) -> _Plan:
         most = max(map(subject.bytes_of, recipes.values()))
     name = Path(target).stem if subject.command == "train" else name_of(target)
     out = flags.out or free_folder(Path("runs") / f"compare-{name}")
-    jobs = flags.jobs or choose_jobs(flags.seeds * len(recipes), most)
+    num_seeds = flags.seeds or _SEEDS
+    jobs = flags.jobs or choose_jobs(num_seeds * len(recipes), most)
     given = subject.flags | {"minutes": minutes}
     if subject.command == "solve":
         given |= {"diagnose": flags.diagnose}
@@ -198,7 +214,7 @@ def _new(flags: Compare) -> _Plan:
         flags.set,
         tuple(recipes),
         flags.seed,
-        flags.seeds,
+        num_seeds,
         {name: value for name, value in given.items() if value is not None},
         share_of_cores(jobs),
     )
@@ -235,6 +251,13 @@ def _resumed(flags: Compare, out: Path) -> _Plan:
     settings, described = ComparisonFolder(out).read()
     if flags.target is not None:
         settings = dataclasses.replace(settings, target=flags.target)
+    if flags.seeds is not None:
+        if flags.seeds < settings.num_seeds:
+            raise UsageError(
+                f"`--seeds {flags.seeds}` is less than the {settings.num_seeds} of "
+                f"`{out}`: leave it out, or give more."
+            )
+        settings = dataclasses.replace(settings, num_seeds=flags.seeds)
     with precision(settings.flags.get("dtype") or "float64"):
         if settings.command == "train":
             scale = settings.flags.get("scale")

@@ -2,6 +2,7 @@
 
 from .bar import Bar as Bar
 from .board import Board as Board
+from .exhibit import exhibit_text as exhibit_text
 from .figures import plot_adaptivity as plot_adaptivity
 from .figures import plot_arms_dynamics as plot_arms_dynamics
 from .figures import plot_arms_errors as plot_arms_errors
@@ -18,6 +19,7 @@ from .figures import plot_solution as plot_solution
 from .figures import plot_weights as plot_weights
 from .figures import write_figure as write_figure
 from .figures import write_figures as write_figures
+from .page import write_exhibit as write_exhibit
 from .page import write_report as write_report
 from .paired import Paired as Paired
 from .paired import Spread as Spread

@@ -43,7 +43,7 @@ def page_of_comparison(comparison: ComparisonRecord, out: Path) -> Page:
         sections.append(Section("reproduce", "Do it again", again))
     head = paragraph(comparison.sentence(), "result")
     title = f"{comparison.name}: comparison"
-    return Page(title, head, sections, _pictures(comparison))
+    return Page(title, head, sections, pictures_of(comparison))
 
 
 def _result(content: dict[str, Any]) -> str:
@@ -58,7 +58,8 @@ def _result(content: dict[str, Any]) -> str:
     return table(rows) + bullets(content.get("sentences", ()))
 
 
-def _pictures(comparison: ComparisonRecord) -> list[Picture]:
+def pictures_of(comparison: ComparisonRecord) -> list[Picture]:
+    """All figures that there is something to show in."""
     records = comparison.records()
     found = [
         Picture(
@@ -140,12 +141,14 @@ def _run_links(comparison: ComparisonRecord, out: Path) -> str:
         for run in runs:
             name = f"{arm}, seed {run.about.get('seed', 0)}"
             page = run.path / PAGE
-            link = links({name: _address(page, out)}) if page.exists() else escape(name)
+            link = (
+                links({name: address_of(page, out)}) if page.exists() else escape(name)
+            )
             lines += f"<li>{link}: {escape(run.sentence() + _stages(run))}</li>\n"
     return f"<ul>{lines}</ul>" if lines else paragraph("No run has begun yet.")
 
 
-def _address(page: Path, out: Path) -> str:
+def address_of(page: Path, out: Path) -> str:
     """From the page in one folder to another page."""
     way = os.path.relpath(page.resolve(), out.resolve())
     return quote(Path(way).as_posix())

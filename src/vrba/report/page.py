@@ -1,12 +1,13 @@
 """One page about a run, or about several: a file that needs nothing else."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..core import write_atomically
 from .comparison_page import page_of_comparison
+from .exhibit import page_of_exhibit
 from .figures import write_figure
 from .markup import PAGE, Page, Section, figure, fill, links, paragraph, section
 from .run import RunRecord
@@ -31,6 +32,18 @@ def write_report(run: Any, out: Folder | None = None) -> Path:
         return _compare(ComparisonRecord.read(path), Path(out or path))
     record = run if isinstance(run, RunRecord) else RunRecord.read(path)
     return _write(page_of_run(record), Path(out or path))
+
+
+def write_exhibit(
+    content: Mapping[str, Any],
+    comparisons: Sequence[Folder],
+    pictures: Sequence[str],
+    out: Folder,
+) -> Path:
+    """Writes the page of a table or a figure of a paper into `out`: `content` has its
+    rows, `comparisons` are the folders they are from, of which `pictures` are shown."""
+    found = {str(path): ComparisonRecord.read(path) for path in comparisons}
+    return _write(page_of_exhibit(content, found, pictures, Path(out)), Path(out))
 
 
 def folder_of(run: Any) -> Path:

@@ -33,7 +33,7 @@ def comparison_table(arms: Mapping[str, Runs], what: str, floor: Number = 0.0) -
         row += [_cell(runs, key, floor) for key in ("selected", "last")]
         row += [_cell(runs, key) for key in others]
         rows.append(row)
-    return _aligned(rows)
+    return aligned(rows)
 
 
 def comparison_sentence(
@@ -82,7 +82,8 @@ def _cell(runs: Runs, key: str, floor: Number = 0.0) -> str:
     return show(found.median) + ends
 
 
-def _aligned(rows: list[list[str]]) -> str:
+def aligned(rows: list[list[str]]) -> str:
+    """A Markdown table with its columns below one another."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     line = lambda cells: "| " + " | ".join(cells) + " |"
     padded = [

@@ -16,6 +16,7 @@ from .operator_recipe import OperatorRecipe, num_samples
 _NUM_CHECKS = 50
 _MODES, _WIDTH = 12, 16
 _WHOLE = 800  # samples of a data set at the scale of its paper
+_FEW = 50  # samples that no large network can learn from
 
 
 def default_operator_recipe(
@@ -98,7 +99,8 @@ def _bubble(pairs: Pairs, is_whole: bool) -> dict[str, Any]:
 
 
 def _kolmogorov(pairs: Pairs, is_whole: bool) -> dict[str, Any]:
-    small = FNO(modes=tuple(min(8, count) for count in pairs.grid), width=_WIDTH)
+    most, width = (4, 8) if pairs.num_train < _FEW else (8, _WIDTH)
+    small = FNO(modes=tuple(min(most, count) for count in pairs.grid), width=width)
     return {
         "model": FNO() if is_whole else small,
         "batch_size": 10,
@@ -124,6 +126,8 @@ def _conditioned(pairs: Pairs) -> TimeConditionedUNet:
     times = (pairs.axes or ())[axis]
     gap = float(np.ptp(times) / np.std(times) / (len(times) - 1))
     usual = TimeConditionedUNet(time_axis=axis)
+    if pairs.num_train < _FEW:
+        usual = dataclasses.replace(usual, width=8, multipliers=(1, 2), head_width=8)
     return dataclasses.replace(usual, fastest=min(usual.fastest, math.pi / gap))
 
 

@@ -1,0 +1,18 @@
+"""Table 4: a stirred flow."""
+
+from .._base import Arm, Experiment
+from ._sizes import OPERATORS, UNLIKE
+
+KOLMOGOROV = Experiment(
+    "kolmogorov",
+    "Kolmogorov flow, FNO",
+    "kolmogorov",
+    (
+        Arm("uniform-as-published", "Baseline", 5.13e-2),
+        Arm("uniform", "Baseline, fair"),
+        Arm("quadratic", "Quadratic", 2.37e-2),
+        Arm("exponential", "Exponential", 2.25e-2),
+    ),
+    OPERATORS,
+    differences=UNLIKE,
+)

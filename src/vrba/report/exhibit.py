@@ -1,0 +1,122 @@
+"""A table or a figure of a paper: what was published, and what has come of it."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .comparison_page import address_of, pictures_of
+from .markup import PAGE, Page, Picture, Section, bullets, links, paragraph, table
+from .several import ComparisonRecord
+from .tables import aligned, short
+
+_HEADS = (
+    "experiment",
+    "arm",
+    "published",
+    "here",
+    "last iterate",
+    "here / published",
+    "gain, published",
+    "gain, here",
+    "gain, fair",
+    "seeds",
+    "steps",
+    "minutes a run",
+)
+_READING = (
+    "Errors are relative L2 errors of the iterate that was selected by residual, or of "
+    "operators by the error on the validation set: the median over seeds [lowest, "
+    "highest]. A gain is the error of the first row of an experiment divided by that "
+    "of this one; the fair gain is against a baseline that is not held back."
+)
+
+
+def exhibit_text(content: Mapping[str, Any]) -> str:
+    """As Markdown: the table, how it is read, and what differs."""
+    text = f"# {_title(content)}\n\n{aligned(_rows(content))}\n{_READING}\n"
+    for title, lines in content["differences"].items():
+        text += f"\n{title}, what differs from what was published:\n"
+        text += "".join(f"- {line}\n" for line in lines)
+    return text
+
+
+def page_of_exhibit(
+    content: Mapping[str, Any],
+    comparisons: Mapping[str, ComparisonRecord],
+    pictures: Sequence[str],
+    out: Path,
+) -> Page:
+    """The table, its figures, what differs, and where the runs are: `comparisons` are
+    by their folder."""
+    differs = "".join(
+        paragraph(f"{title}:") + bullets(lines)
+        for title, lines in content["differences"].items()
+    )
+    pages = {
+        one.name: address_of(Path(path) / PAGE, out)
+        for path, one in comparisons.items()
+    }
+    sections = [
+        Section("result", "Result", table(_rows(content)) + paragraph(_READING)),
+        Section("differences", "What differs", differs or paragraph("Nothing known.")),
+        Section("runs", "Runs", f"<p>{links(pages)}</p>"),
+    ]
+    head = paragraph(f"{_title(content)}. {_told(content)}", "result")
+    shown = [
+        Picture(f"{place}-{one.name}", f"{found.name}: {one.title}", *one[2:])
+        for place, found in enumerate(comparisons.values())
+        for one in pictures_of(found)
+        if one.name in pictures
+    ]
+    return Page(_title(content), head, sections, shown)
+
+
+def _title(content: Mapping[str, Any]) -> str:
+    name = content["name"].capitalize()
+    return f"{name}, scale {content['scale']}: {content['title']}"
+
+
+def _told(content: Mapping[str, Any]) -> str:
+    """How many rows have come out at or below what was published."""
+    ratios = [row.get("to_published") for row in content["rows"]]
+    known = [ratio for ratio in ratios if ratio is not None]
+    below = sum(ratio <= 1 for ratio in known)
+    return f"{below} of {len(known)} rows are at or below the published error."
+
+
+def _rows(content: Mapping[str, Any]) -> list[list[str]]:
+    return [list(_HEADS), *(_row(row) for row in content["rows"])]
+
+
+def _row(row: Mapping[str, Any]) -> list[str]:
+    floor = row.get("floor", 0.0)
+    seconds = row.get("seconds")
+    return [
+        row["experiment"],
+        row["label"],
+        _number(row["published"]),
+        _spread(row.get("ours"), floor),
+        _spread(row.get("last"), floor),
+        _number(row.get("to_published")),
+        _number(row.get("published_gain")),
+        _number(row.get("gain")),
+        _number(row.get("fair_gain")),
+        str(len(row["seeds"])) if row.get("seeds") else "",
+        _number(row["steps"]["median"]) if row.get("steps") else "",
+        f"{seconds['median'] / 60:.1f}" if seconds else "",
+    ]
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else short(value)
+
+
+def _spread(found: Mapping[str, float] | None, floor: float) -> str:
+    """The median, and the ends if they differ; below the floor as a bound."""
+    if not found:
+        return ""
+    show = lambda value: f"<{short(floor)}" if value < floor else short(value)
+    if found["lowest"] == found["highest"]:
+        return show(found["median"])
+    ends = f"[{show(found['lowest'])}, {show(found['highest'])}]"
+    return f"{show(found['median'])} {ends}"
