@@ -158,6 +158,15 @@ def test_every_data_set_has_a_recipe_that_fits(kind):
     vrba.train.OperatorTrainer(made(kind), recipe, 0)
 
 
+def test_the_published_networks_are_taken_at_the_published_scale():
+    """Their sizes are those of tests/test_models_operators.py."""
+    model = lambda kind: vrba.default_operator_recipe(made(kind, num_train=800)).model
+    assert model(Bubble) == vrba.DeepONet()
+    assert model(Kolmogorov) == vrba.FNO(kernel=vrba.models.TuckerKernel(rank=1.0))
+    wave = dataclasses.replace(model(Wave), fastest=32.0)  # as fast as times allow
+    assert wave == vrba.TimeConditionedUNet(time_axis=0)
+
+
 KEPT = {"point": 1, "time": 16 * 16, "coarse": 4 * 4, "half": 2}
 
 

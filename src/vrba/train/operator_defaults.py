@@ -8,7 +8,13 @@ import numpy as np
 
 from ..adapt import Exponential, GrowingCap, Hybrid, Smoothing
 from ..data import Pairs, is_even
-from ..models import FNO, AbstractOperatorArchitecture, DeepONet, TimeConditionedUNet
+from ..models import (
+    FNO,
+    AbstractOperatorArchitecture,
+    DeepONet,
+    TimeConditionedUNet,
+    TuckerKernel,
+)
 from ..optim import Adam, Cosine
 from .misfits import Relative
 from .operator_recipe import OperatorRecipe, num_samples
@@ -102,7 +108,7 @@ def _kolmogorov(pairs: Pairs, is_whole: bool) -> dict[str, Any]:
     most, width = (4, 8) if pairs.num_train < _FEW else (8, _WIDTH)
     small = FNO(modes=tuple(min(most, count) for count in pairs.grid), width=width)
     return {
-        "model": FNO() if is_whole else small,
+        "model": FNO(kernel=TuckerKernel(rank=1.0)) if is_whole else small,
         "batch_size": 10,
         "rate": 0.01 if is_whole else 0.1,
         "num_steps": 40_000 if is_whole else 1_000,
