@@ -257,6 +257,28 @@ def make_targets(text):
     }
 
 
+def missing_tests(text):
+    """Tests that are named as `test_file.py::test_name` and do not exist."""
+    named = re.findall(r"(test_\w+\.py)::(test_\w+)", text)
+    files = {file: ROOT / "tests" / file for file, _ in named}
+    found = {file: p.read_text() if p.exists() else "" for file, p in files.items()}
+    return [
+        f"{file}::{name}" for file, name in named if f"def {name}(" not in found[file]
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=relative)
+def test_named_tests_exist(page):
+    assert missing_tests(page.read_text()) == []
+
+
+def test_test_rule_catches_a_missing_test():
+    here = "test_house_rules.py::test_test_rule_catches_a_missing_test"
+    assert missing_tests(f"`{here}`") == []
+    gone = ["test_house_rules.py::test_no_such", "test_gone.py::test_it"]
+    assert missing_tests(f"`{gone[0]}`, `{gone[1]}`") == gone
+
+
 @pytest.mark.parametrize("page", PAGES, ids=relative)
 def test_make_commands_exist(page):
     makefile = (ROOT / "Makefile").read_text()
