@@ -108,7 +108,7 @@ def test_more_seeds_are_added_to_what_is_there(done, folder):
         (["table3", "--scale", "small"], "no scale `small`"),
         (["table3", "--seeds", "0"], "`--seeds` must be at least 1"),
         (["table3", "--jobs", "0"], "`--jobs` must be at least 1"),
-        (["table3", "--table", "--out", "nowhere"], "is no comparison"),
+        (["table3", "--table", "--out", "nowhere"], "nothing in `nowhere/laptop`"),
     ],
 )
 def test_bad_words_are_refused(folder, words, text):

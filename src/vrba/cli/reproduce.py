@@ -78,7 +78,9 @@ class Reproduce(AbstractFolderCommand):
                 again = shlex.join(["vrba", *words])
                 sys.stderr.write(f"Stopped, and all is saved. To go on: {again}\n")
                 return INTERRUPTED
-        results = [_written(exhibit, scale, out, done, self) for exhibit in exhibits]
+        if not any(outcome.folder.file.exists() for outcome in done.values()):
+            raise UsageError(f"There is nothing in `{out}` to make a table of.")
+        results = [_written(exhibit, scale, out, done) for exhibit in exhibits]
         if self.json:
             told = as_json({"folder": str(out), "exhibits": results}) + "\n"
         else:
@@ -123,6 +125,8 @@ def _compared(
 ) -> Outcome:
     there = ComparisonFolder(folder)
     if flags.table:
+        if not there.file.exists():
+            return Outcome(there, {"failures": {}}, False)
         settings, problem = there.read()
         return Outcome(there, there.write(settings, problem, {}), False)
     shared: dict[str, Any] = {"jobs": flags.jobs, "debug": flags.debug}
@@ -148,11 +152,7 @@ def _compared(
 
 
 def _written(
-    exhibit: Exhibit,
-    scale: str,
-    out: Path,
-    done: dict[str, Outcome],
-    flags: Reproduce,
+    exhibit: Exhibit, scale: str, out: Path, done: dict[str, Outcome]
 ) -> dict[str, Any]:
     """Result, table and page of one exhibit, in a folder of its own."""
     contents = {one.name: done[one.name].content for one in exhibit.experiments}
@@ -162,6 +162,7 @@ def _written(
     text = as_json(result, indent=1) + "\n"
     write_atomically(folder / "result.json", text.encode())
     write_atomically(folder / "table.md", exhibit_text(result).encode())
-    sources = [done[one.name].folder.path for one in exhibit.experiments]
+    folders = [done[one.name].folder for one in exhibit.experiments]
+    sources = [found.path for found in folders if found.file.exists()]
     write_exhibit(result, sources, exhibit.pictures, folder)
     return result

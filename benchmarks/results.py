@@ -1,0 +1,118 @@
+"""The page of results: the paper's tables and figures, as they came out here.
+
+`python -m benchmarks.results table1 figure4 --scale laptop --seeds 3` calls `vrba
+reproduce` for each, keeps what came out in `results/reproduce/SCALE/NAME.json`, and
+writes `docs/results.md` from all that is kept, never by hand. It goes on where it was
+stopped. `--table` makes no runs, but keeps what is there; without names only the page
+is written.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from vrba.report import exhibit_text
+
+IS_LONG = True
+ROOT = Path(__file__).parents[1]
+RESULTS, PAGE = ROOT / "results" / "reproduce", ROOT / "docs" / "results.md"
+HEAD = """# Results
+
+Written by `python -m benchmarks.results`, never by hand, from the files in
+`results/reproduce`, which have every run with its seed, settings, program and time.
+`vrba reproduce NAME --scale SCALE` makes a table or a figure of Toscano et al. (2025)
+again; `laptop` is smaller than the paper in data, points or steps, so its errors are to
+be compared with one another, not with what was published. Every problem that comes with
+the package is on [the shelf](shelf.md).
+
+"""
+_ORDER = ("paper", "laptop", "tiny")
+
+
+def main() -> None:
+    """Makes what is asked for, keeps it, writes the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="tables and figures")
+    parser.add_argument("--scale", default="laptop")
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=ROOT / "runs" / "reproduce")
+    parser.add_argument("--table", action="store_true", help="make no runs")
+    asked = parser.parse_args()
+    for name in asked.names:
+        keep(reproduced(name, asked))
+    write_page()
+
+
+def reproduced(name: str, asked: argparse.Namespace) -> dict[str, Any]:
+    """What `vrba reproduce` finds."""
+    words = ["reproduce", name, "--scale", asked.scale, "--out", str(asked.out)]
+    words += ["--table"] if asked.table else ["--seeds", str(asked.seeds)]
+    command = [sys.executable, "-m", "vrba.cli", *words]
+    if subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode:
+        sys.exit(f"{name} did not come to an end; the same command goes on.")
+    path = asked.out / asked.scale / name / "result.json"
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def keep(found: dict[str, Any]) -> None:
+    """One file for each exhibit and scale, in place of an earlier one."""
+    path = RESULTS / found["scale"] / f"{found['name']}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+def kept() -> list[dict[str, Any]]:
+    """All of them, by name and scale."""
+    found = [json.loads(path.read_text("utf-8")) for path in RESULTS.rglob("*.json")]
+    return sorted(found, key=lambda one: (one["name"], _ORDER.index(one["scale"])))
+
+
+def page() -> str:
+    """The whole page as text."""
+    parts = [f"#{exhibit_text(one)}\n{made_by(one)}" for one in kept()]
+    return HEAD + behind(kept()) + "\n".join(parts)
+
+
+def behind(results: list[dict[str, Any]]) -> str:
+    """Where a tilt is no better than the fair baseline, and what exceeds the published
+    error at the published scale."""
+    lines = []
+    for result in results:
+        for row in result["rows"]:
+            where = f"{row['experiment']}, {row['label']} ({result['scale']})"
+            gain = row.get("fair_gain", row.get("gain"))
+            is_tilted = row.get("word") not in (None, "uniform", "uniform-as-published")
+            if is_tilted and gain is not None and gain < 1:
+                line = f"{where}: {1 / gain:.2g} times the error of the fair baseline."
+                lines.append(line)
+            ratio = row.get("to_published")
+            if result["scale"] == "paper" and ratio is not None and ratio > 1:
+                lines.append(f"{where}: {ratio:.2g} times the published error.")
+    told = "".join(f"- {line}\n" for line in dict.fromkeys(lines))
+    return "## Where we are behind\n\n" + (told or "Nowhere, in what was run.\n") + "\n"
+
+
+def made_by(result: dict[str, Any]) -> str:
+    """Versions and threads of the runs."""
+    found = []
+    for name, one in result["comparisons"].items():
+        for program in one.get("programs", ()):
+            threads = one["settings"]["num_threads"]
+            found.append(
+                f"- {name}: vrba {program['vrba']} at {program['commit'][:10]}, jax "
+                f"{program['jax']}, {program['device']}, {threads} thread(s) a run\n"
+            )
+    return "Made by\n" + "".join(dict.fromkeys(found)) if found else ""
+
+
+def write_page() -> None:
+    """To the docs."""
+    PAGE.write_text(page(), encoding="utf-8")
+    print(f"See {PAGE.relative_to(ROOT)}.")
+
+
+if __name__ == "__main__":
+    main()
