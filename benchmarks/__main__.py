@@ -10,7 +10,11 @@ import jax
 jax.config.update("jax_enable_x64", True)
 
 found = [module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)])]
-cases = [name for name in found if name not in ("__main__", "timing", "torch_deeponet")]
+cases = [
+    name
+    for name in found
+    if name not in ("__main__", "timing", "torch_deeponet", "variants")
+]
 asked = sys.argv[1:]
 if unknown := set(asked) - set(cases):
     sys.exit(f"No benchmark named {', '.join(sorted(unknown))}; there are {cases}.")

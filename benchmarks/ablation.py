@@ -1,0 +1,106 @@
+"""Which choices matter: Burgers with one thing changed at a time.
+
+`python -m benchmarks.ablation --minutes 2 --seeds 3` writes `results/ablation.json`,
+`docs/ablation.md` and its figure; it goes on where it was stopped.
+"""
+
+import dataclasses
+from functools import partial
+from typing import Any
+
+import vrba
+from vrba import adapt, optim
+from vrba.core import precision
+from vrba.problems import Burgers, Formulation
+from vrba.train import Recipe, default_recipe
+
+from . import variants
+
+IS_LONG = True
+MINUTES = 2.0
+HEAD = (
+    "Burgers (viscosity 0.01/pi) with the default recipe for two minutes, and one "
+    "choice changed at a time; written by `python -m benchmarks.ablation`. Errors are "
+    "relative L2, of the iterate selected by residual, median [lowest, highest]. The "
+    "default draws points in proportion to the residual (quadratic), corrected for it, "
+    "with memory 0.7 and mix 0.8, and takes steps of Levenberg-Marquardt."
+)
+
+
+def usual(optimizer: optim.AbstractOptimizer | None = None) -> Recipe:
+    """The default recipe."""
+    with precision("float64"):
+        return default_recipe(Formulation(Burgers()), MINUTES, optimizer)
+
+
+def changed(**settings: Any) -> Recipe:
+    """The default recipe with something else."""
+    return dataclasses.replace(usual(), **settings)
+
+
+def tilted(potential: adapt.AbstractPotential, **settings: Any) -> Recipe:
+    """The default recipe with another potential, memory or mix."""
+    policy = adapt.presets.vrba_sampling(
+        potential, correction=vrba.Unbiased(), **settings
+    )
+    return changed(policy=policy)
+
+
+def with_size(potential: adapt.AbstractPotential) -> Recipe:
+    """Half of the points count, whatever the potential."""
+    policy = adapt.presets.vrba_sampling(potential, correction=vrba.Unbiased())
+    sized = dataclasses.replace(policy, temperature=vrba.EffectiveSize(0.5))
+    return changed(policy=sized)
+
+
+def uncorrected() -> Recipe:
+    """Drawn in proportion to the residual, and not corrected."""
+    return changed(policy=adapt.presets.vrba_sampling())
+
+
+def weighted() -> Recipe:
+    """Points drawn evenly, with weights in proportion to the residual."""
+    smoothing = adapt.Smoothing(memory=0.7, rate=0.3, mix=0.8, is_normalised=False)
+    return changed(policy=vrba.Weighting(adapt.Quadratic(), smoothing=smoothing))
+
+
+POTENTIALS = {
+    "exponential, annealed": partial(tilted, adapt.Exponential()),
+    "exponential, half the points": partial(with_size, adapt.Exponential()),
+    "quadratic, half the points": partial(with_size, adapt.Quadratic()),
+    "cubic": partial(tilted, adapt.Power(3.0)),
+    "cosh": partial(tilted, adapt.Cosh()),
+    "logarithmic": partial(tilted, adapt.Logarithmic()),
+    "super-exponential": partial(tilted, adapt.SuperExponential()),
+}
+STUDY = variants.Study(
+    "ablation",
+    "Which choices matter",
+    Burgers(),
+    {
+        "default": {"default": usual},
+        "adaptivity": {
+            "uniform, redrawn": partial(changed, policy=adapt.presets.uniform()),
+            "not corrected": uncorrected,
+            "weights, not draws": weighted,
+            "RAD": partial(changed, policy=adapt.presets.rad()),
+        },
+        "potential": POTENTIALS,
+        "memory": {
+            "memory 0": partial(tilted, adapt.Quadratic(), memory=0.0),
+            "memory 0.9": partial(tilted, adapt.Quadratic(), memory=0.9),
+        },
+        "mix": {
+            "mix 0.5": partial(tilted, adapt.Quadratic(), mix=0.5),
+            "mix 1": partial(tilted, adapt.Quadratic(), mix=1.0),
+        },
+        "optimizer": {
+            "Adam, then Broyden": lambda: usual(optim.adam_ssbroyden(1000)),
+            "Adam": lambda: usual(optim.Adam()),
+        },
+    },
+    HEAD,
+)
+
+if __name__ == "__main__":
+    variants.main(STUDY)

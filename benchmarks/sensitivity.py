@@ -1,0 +1,77 @@
+"""What happens with half and twice of each number: Burgers, the default recipe.
+
+`python -m benchmarks.sensitivity --minutes 2 --seeds 3` writes
+`results/sensitivity.json`, `docs/sensitivity.md` and its figure; it goes on where it
+was stopped.
+"""
+
+import dataclasses
+from functools import partial
+
+from vrba import optim
+from vrba.models import MLP
+from vrba.problems import Burgers
+from vrba.train import Recipe
+
+from . import variants
+from .ablation import changed, usual
+
+IS_LONG = True
+HEAD = (
+    "Burgers (viscosity 0.01/pi) with the default recipe for two minutes, and one "
+    "number halved or doubled; written by `python -m benchmarks.sensitivity`. Errors are "
+    "relative L2, of the iterate selected by residual, median [lowest, highest]. The "
+    "learning rate is that of Adam, which has a line of its own to be compared with."
+)
+
+
+def scaled(name: str, factor: float) -> Recipe:
+    """A count of the default recipe, times a factor."""
+    return changed(**{name: int(factor * getattr(usual(), name))})
+
+
+def sized(width: int = 20, depth: int = 4) -> Recipe:
+    """Another network."""
+    return changed(model=MLP(width, depth))
+
+
+def adam(rate: float) -> Recipe:
+    """Adam with a learning rate."""
+    return dataclasses.replace(usual(optim.Adam(rate)), num_points=4000)
+
+
+STUDY = variants.Study(
+    "sensitivity",
+    "What happens with half and twice of it",
+    Burgers(),
+    {
+        "default": {"default": usual},
+        "points": {
+            "half the points": partial(scaled, "num_points", 0.5),
+            "twice the points": partial(scaled, "num_points", 2),
+        },
+        "pool": {
+            "half the pool": partial(scaled, "pool_size", 0.5),
+            "twice the pool": partial(scaled, "pool_size", 2),
+        },
+        "redraw": {
+            "redrawn twice as often": partial(scaled, "redraw_every", 0.5),
+            "redrawn half as often": partial(scaled, "redraw_every", 2),
+        },
+        "network": {
+            "width 10": partial(sized, width=10),
+            "width 40": partial(sized, width=40),
+            "depth 2": partial(sized, depth=2),
+            "depth 8": partial(sized, depth=8),
+        },
+        "learning rate": {
+            "Adam, 1e-3": partial(adam, 1e-3),
+            "Adam, 5e-4": partial(adam, 5e-4),
+            "Adam, 2e-3": partial(adam, 2e-3),
+        },
+    },
+    HEAD,
+)
+
+if __name__ == "__main__":
+    variants.main(STUDY)
