@@ -19,9 +19,9 @@ from .ablation import changed, usual
 IS_LONG = True
 HEAD = (
     "Burgers (viscosity 0.01/pi) with the default recipe for two minutes, and one "
-    "number halved or doubled; written by `python -m benchmarks.sensitivity`. Errors are "
-    "relative L2, of the iterate selected by residual, median [lowest, highest]. The "
-    "learning rate is that of Adam, which has a line of its own to be compared with."
+    "number halved or doubled; written by `python -m benchmarks.sensitivity`. Errors "
+    "are relative L2, of the iterate selected by residual, median [lowest, highest]. "
+    "The learning rate is that of Adam, which has a line of its own to compare with."
 )
 
 
