@@ -5,6 +5,7 @@ goes on where it was stopped, run by run; `--table` writes the page and the figu
 """
 
 import argparse
+import signal
 import sys
 
 from vrba.cli.machine import num_cores
@@ -43,6 +44,8 @@ def main() -> None:
         for arm in chosen
         if arm.solves(settings.problem)
     ]
+    for name in (signal.SIGINT, signal.SIGTERM):  # so that no run is left behind
+        signal.signal(name, lambda *_: sys.exit("Stopped; the same command goes on."))
     run_all(tasks, asked.jobs)
     keep(tasks, asked.jobs)
     write_page()

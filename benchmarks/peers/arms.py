@@ -117,4 +117,12 @@ ARMS = (
         "RAR-D, k = 2, c = 0, every 100 steps",
         "The inverse Hessian is kept when points change. Both stages compile.",
     ),
+    Arm(
+        "jinns-ngd",
+        "jinns",
+        "natural gradients (`vanilla_ngd`)",
+        "RAR-D, k = 2, c = 0, every 100 steps",
+        "Gauss-Newton's matrix with a fixed ridge, and a search along the line: of all "
+        "peers' the closest to vrba's own. Defaults, from the first step on.",
+    ),
 )

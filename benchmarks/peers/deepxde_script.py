@@ -18,7 +18,7 @@ from log import Log, read_arguments
 
 ADAM_SHARE = 0.1  # of the time, or 15,000 steps
 ROUND_ITERATIONS = 1000
-LOOK_EVERY = 25  # iterations of L-BFGS that DeepXDE makes without a callback
+LOOK_EVERY = 50  # iterations of L-BFGS that DeepXDE makes without a callback
 EXPONENT, CONSTANT = 1.0, 1.0  # k and c of RAD
 
 

@@ -1,4 +1,4 @@
-"""jinns: Adam or self-scaled Broyden, with its residual-adaptive refinement (RAR-D).
+"""jinns: Adam, self-scaled Broyden or natural gradients, with its refinement (RAR-D).
 
 `jinns.solve` compiles its whole loop, anew in each call. So one call makes all steps of
 an optimizer, and the error is measured by a validation module, which jinns calls every
@@ -8,7 +8,7 @@ few steps and which may stop it.
 
 import warnings
 from importlib.metadata import version
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -19,22 +19,13 @@ import optax
 from cases import CASES, INITIAL_WEIGHT, NUM_INITIAL, Case
 from jax.experimental import io_callback
 from jinns.data import CubicMeshPDENonStatio, CubicMeshPDEStatio, RARParameters
-from jinns.loss import (
-    LossPDENonStatio,
-    LossPDEStatio,
-    LossWeightsPDENonStatio,
-    LossWeightsPDEStatio,
-    PDENonStatio,
-    PDEStatio,
-)
-from jinns.optimizers import scale_by_SSBroyden_family
+from jinns.optimizers import scale_by_SSBroyden_family, vanilla_ngd
 from jinns.solver import GetJinnsVariableName
 from jinns.validation import AbstractValidationModule
 from log import Log, read_arguments
 
 ADAM_SHARE = 0.1  # of the time, before self-scaled Broyden
 MOST_STEPS = 1_000_000
-LOOK_EVERY = 10
 
 
 def residual_of(case: Case, point, u, params):
@@ -56,7 +47,7 @@ def partial_of(function, number: int):
     return lambda place: jax.jvp(function, (place,), (direction,))[1]
 
 
-class TimedEquation(PDENonStatio):
+class TimedEquation(jinns.loss.PDENonStatio):
     """An equation with time."""
 
     case: Any = eqx.field(static=True, kw_only=True)
@@ -66,7 +57,7 @@ class TimedEquation(PDENonStatio):
         return residual_of(self.case, t_x, u, params)
 
 
-class SteadyEquation(PDEStatio):
+class SteadyEquation(jinns.loss.PDEStatio):
     """An equation without time."""
 
     case: Any = eqx.field(static=True, kw_only=True)
@@ -80,7 +71,7 @@ class Watch(AbstractValidationModule):
     """Calls back out of the compiled loop."""
 
     look: Any = eqx.field(static=True, kw_only=True)
-    call_every: int = eqx.field(kw_only=True, default=LOOK_EVERY)
+    call_every: int = eqx.field(kw_only=True)
     count: Any = eqx.field(kw_only=True, converter=jnp.asarray, default=0)
 
     def __call__(self, params) -> Any:
@@ -98,8 +89,6 @@ def callback_value(params, loss, batch):
 
 def callback_gradient(params, loss, batch, **_):
     """Its gradient after the step."""
-    import jax
-
     return jax.grad(lambda p: loss(p, batch)[0])(params)
 
 
@@ -111,6 +100,26 @@ SSBROYDEN_EXTRAS = {
     "loss": GetJinnsVariableName("loss"),
     "batch": GetJinnsVariableName("batch"),
 }
+
+
+class Stage(NamedTuple):
+    """An optimizer, until which share of the time, and after how many steps to look."""
+
+    optimizer: Any
+    share: float
+    look_every: int
+    extras: dict[str, Any] | None = None
+
+
+def stages_of(arm: str) -> list[Stage]:
+    """By the name of the arm."""
+    if arm == "jinns-ssbroyden":
+        last = Stage(scale_by_SSBroyden_family(), 1.0, 5, SSBROYDEN_EXTRAS)
+        return [Stage(optax.adam(1e-3), ADAM_SHARE, 10), last]
+    if arm == "jinns-ngd":
+        search = optax.scale_by_backtracking_linesearch(max_backtracking_steps=15)
+        return [Stage(vanilla_ngd(linesearch=search), 1.0, 1)]
+    return [Stage(optax.adam(1e-3), 1.0, 10)]
 
 
 def make_parts(case: Case, asked, key):
@@ -137,10 +146,10 @@ def make_parts(case: Case, asked, key):
         data = CubicMeshPDEStatio(
             **common, dim=2, min_pts=case.lower, max_pts=case.upper
         )
-        loss = LossPDEStatio(
+        loss = jinns.loss.LossPDEStatio(
             u=u,
             dynamic_loss=SteadyEquation(case=case),
-            loss_weights=LossWeightsPDEStatio(dyn_loss=jnp.ones(())),
+            loss_weights=jinns.loss.LossWeightsPDEStatio(dyn_loss=jnp.ones(())),
             params=params,
         )
         return params, data, loss
@@ -155,10 +164,10 @@ def make_parts(case: Case, asked, key):
     )
     initial = case.initial
     weight = None if initial is None else jnp.asarray(INITIAL_WEIGHT)
-    loss = LossPDENonStatio(
+    loss = jinns.loss.LossPDENonStatio(
         u=u,
         dynamic_loss=TimedEquation(case=case),
-        loss_weights=LossWeightsPDENonStatio(
+        loss_weights=jinns.loss.LossWeightsPDENonStatio(
             dyn_loss=jnp.ones(()), initial_condition=weight
         ),
         initial_condition_fun=initial and (lambda x: initial(jnp, x)),
@@ -183,11 +192,8 @@ def main() -> None:
         num_params=sum(leaf.size for leaf in leaves),
     )
     run = Run(loss, log, case, solve_key)
-    if asked.arm.endswith("ssbroyden"):
-        params, data = run.solve(params, data, optax.adam(1e-3), ADAM_SHARE)
-        run.solve(params, data, scale_by_SSBroyden_family(), 1.0, SSBROYDEN_EXTRAS)
-    else:
-        run.solve(params, data, optax.adam(1e-3), 1.0)
+    for stage in stages_of(asked.arm):
+        params, data = run.solve(params, data, stage)
     losses = np.concatenate(run.losses)
     log.end(lambda step: losses[step - 1])
 
@@ -200,30 +206,33 @@ class Run:
         self.losses: list[np.ndarray] = []
         self.limit = 0.0
 
+    @property
+    def num_done(self) -> int:
+        """Steps of earlier stages."""
+        return sum(map(len, self.losses))
+
     def look(self, count, params):
         """Measures without JAX, which is busy while it calls back."""
         leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(params)]
         predict = lambda points: values_at(self.case, leaves, points)
-        step = sum(map(len, self.losses)) + int(count) + 1
-        self.log.look(step, None, predict)
+        self.log.look(self.num_done + int(count) + 1, None, predict)
         return np.asarray(self.log.clock() >= self.limit)
 
-    def solve(self, params, data, optimizer, share: float, extras=None):
-        """Until this share of the time has passed; returns parameters and points."""
-        self.limit = share * self.log.limit
+    def solve(self, params, data, stage: Stage):
+        """One stage; returns parameters and points."""
+        self.limit = stage.share * self.log.limit
         done = jinns.solve(
             n_iter=MOST_STEPS,
             init_params=params,
             data=data,
             loss=self.loss,
-            optimizer=optimizer,
-            validation=Watch(look=self.look),
-            extra_optax_args_and_kwargs=extras,
+            optimizer=stage.optimizer,
+            validation=Watch(look=self.look, call_every=stage.look_every),
+            extra_optax_args_and_kwargs=stage.extras,
             verbose=False,
             key=self.key,
         )
-        last = self.log.step - sum(map(len, self.losses))
-        self.losses.append(np.asarray(done[1])[:last])
+        self.losses.append(np.asarray(done[1])[: self.log.step - self.num_done])
         return done[0], done[3]
 
 

@@ -40,6 +40,7 @@ class Log:
         self.path.write_text("", encoding="utf-8")
         self.limit = 60.0 * asked.minutes
         self.start, self.away, self.due, self.step = time.perf_counter(), 0.0, 0.0, 0
+        self.cpu = time.process_time()
 
     def about(self, **told: Any) -> None:
         """What runs: read from the running program."""
@@ -78,6 +79,7 @@ class Log:
                 entry["loss"] = float(loss_at(entry["step"]))
         seconds, away = round(self.clock(), 3), round(self.away, 3)
         last = {"finished": True, "seconds": seconds, "measuring_seconds": away}
+        last["cpu_seconds"] = round(time.process_time() - self.cpu, 3)
         lines = [json.dumps(entry) for entry in (*self.entries, last | told)]
         self.path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 

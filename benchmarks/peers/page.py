@@ -23,7 +23,7 @@ The time counts training with compilation, but not imports, and not the measurem
 the error: peers' clocks stand while it is measured; vrba's own runs on, so that a
 measurement is timed after the run and taken off for each. What vrba spends on its
 diagnosing, which no peer does, counts. An error is that of the last measurement until
-then.
+then, or up to 2 % later.
 
 The same for all: the inputs scaled to [-1, 1], and boundary and initial values exact by
 the same output transform. In Allen-Cahn the peers and most arms of vrba have periodic
@@ -80,12 +80,14 @@ def section(key: Key, runs: Runs) -> list[str]:
     seeds = sorted({run["settings"]["seed"] for run in some})
     devices = sorted({run["device"] for run in some})
     commits = sorted({str(run["commit"])[:7] for run in some})
+    shares = [run["cpu_share"] for run in some]
     lines = [
         f"## {problem}, {minutes:g} minutes",
         "",
         f"{depth} hidden layers of {width}; {points:,} points, drawn from {pool:,} "
         f"where there is a pool; {threads} thread each, {_listed(jobs)} at a time on "
-        f"{_listed(devices)}; seeds {_listed(seeds)}; commit {_listed(commits)}.",
+        f"{_listed(devices)}, an arm having {min(shares):.2f} to {max(shares):.2f} of "
+        f"these; seeds {_listed(seeds)}; commit {_listed(commits)}.",
         "",
         f"| arm | optimizer | points | steps | {minutes / 4:g} min | {minutes:g} min |",
         "|---|---|---|---|---|---|",
