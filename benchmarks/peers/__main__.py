@@ -11,9 +11,11 @@ import sys
 from vrba.cli.machine import num_cores
 
 from .arms import ARMS
+from .cases import CASES
+from .check import check_same
 from .page import write_page
 from .results import keep
-from .runs import PROBLEMS, make_settings, run_all
+from .runs import PROBLEMS, as_peers_have_it, make_settings, run_all
 
 
 def main() -> None:
@@ -44,6 +46,8 @@ def main() -> None:
         for arm in chosen
         if arm.solves(settings.problem)
     ]
+    for problem in problems:
+        check_same(CASES[problem], as_peers_have_it(problem))
     for name in (signal.SIGINT, signal.SIGTERM):  # so that no run is left behind
         signal.signal(name, lambda *_: sys.exit("Stopped; the same command goes on."))
     run_all(tasks, asked.jobs)

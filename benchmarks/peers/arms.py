@@ -121,7 +121,7 @@ ARMS = (
         "jinns-ngd",
         "jinns",
         "natural gradients (`vanilla_ngd`)",
-        "RAR-D, k = 2, c = 0, every 100 steps",
+        "RAR-D, k = 2, c = 0, every 15 steps",
         "Gauss-Newton's matrix with a fixed ridge, and a search along the line: of all "
         "peers' the closest to vrba's own. Defaults, from the first step on.",
     ),

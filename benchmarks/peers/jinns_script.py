@@ -138,8 +138,9 @@ def make_parts(case: Case, asked, key):
         output_transform=lambda place, out, _: case.output(jnp, place, out),
     )
     params = jinns.parameters.Params(nn_params=weights, eq_params={})
+    every = 15 if asked.arm == "jinns-ngd" else 100  # as vrba redraws
     refine = RARParameters(
-        update_every=100, novelty_proportion=0.5, method="D", k=2.0, c=0.0
+        update_every=every, novelty_proportion=0.5, method="D", k=2.0, c=0.0
     )
     common = {"key": data_key, "n": asked.points, "rar_parameters": refine}
     if not is_timed:

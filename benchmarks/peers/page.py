@@ -151,7 +151,7 @@ def draw(groups: dict[Key, Runs]) -> None:
         for number, (name, found) in enumerate(groups[key].items()):
             color = f"C{[arm.name for arm in ARMS].index(name) % 10}"
             is_own = name.startswith(OWN)
-            for place, run in enumerate(found):
+            for place, run in enumerate(run for run in found if run["curve"]):
                 panel.loglog(
                     *zip(*run["curve"], strict=True),
                     color=color,

@@ -14,7 +14,7 @@ import numpy as np
 import vrba
 from vrba.cli.machine import environment
 from vrba.core import precision
-from vrba.problems import Formulation
+from vrba.problems import AbstractProblem, Formulation
 from vrba.train import default_recipe
 
 from .arms import ENVIRONMENTS, Arm
@@ -27,6 +27,11 @@ PROBLEMS = {
     "helmholtz": vrba.problems.Helmholtz,
     "poisson": vrba.problems.Poisson,
 }
+
+
+def as_peers_have_it(problem: str) -> AbstractProblem:
+    """Vrba's problem, with initial values in the loss where the peers have them so."""
+    return PROBLEMS[problem](**({"is_soft": True} if problem == "allen-cahn" else {}))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -156,6 +161,8 @@ def _started(settings: Settings, arm: Arm, command: list[str]) -> subprocess.Pop
 
 def _tell(settings: Settings, arm: Arm, code: int) -> None:
     found = read_log(settings.log(arm))
-    last = found[-2] if len(found) > 2 else {}
-    error = f"{last['error']:.2e}" if last else f"failed with code {code}"
-    print(f"   {settings.problem}, {arm.name}: {error}", flush=True)
+    told = f"failed with code {code}, see {settings.log(arm).with_suffix('.out')}"
+    if found:
+        errors = [f"{entry['error']:.2e}" for entry in found[1:-1]]
+        told = errors[-1] if errors else "no step in time"
+    print(f"   {settings.problem}, {arm.name}: {told}", flush=True)
