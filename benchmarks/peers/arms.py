@@ -90,8 +90,8 @@ ARMS = (
         "RAD: drawn by the residual, k = c = 1",
         "Points are drawn before each round of 1,000 iterations of L-BFGS, out of as "
         "many as vrba's pool has, new ones each time. Its authors' example makes "
-        "15,000 steps of Adam first, which is more than fits. torch backend: with JAX "
-        "there is no L-BFGS, and float64 leaves parameters in float32.",
+        "15,000 steps of Adam first; here it is a tenth of the time. Backend torch: "
+        "with JAX there is no L-BFGS, and float64 leaves parameters in float32.",
     ),
     Arm(
         "pina-rba",

@@ -13,6 +13,7 @@ os.environ["DDE_BACKEND"] = "pytorch"
 import deepxde as dde
 import numpy as np
 import torch
+import torch._dynamo  # which torch would import in the first step
 from cases import CASES, INITIAL_WEIGHT, NUM_INITIAL
 from log import Log, read_arguments
 
