@@ -3,6 +3,7 @@
 import statistics
 from typing import Any
 
+from matplotlib import colormaps
 from matplotlib.figure import Figure
 
 from .arms import ARMS, ENVIRONMENTS
@@ -10,14 +11,15 @@ from .results import read_results
 from .runs import ROOT
 
 PAGE, PICTURE = ROOT / "docs" / "peers.md", ROOT / "docs" / "peers.png"
-OWN = "vrba"
+OWN, SOFT = "vrba", "vrba-soft"
 HEAD = """# Beside other packages
 
 Written by `python -m benchmarks.peers`, never by hand: the same problem, network (tanh,
-float64), number of points and minutes in {peers}, and in vrba. Each runs alone on its
-threads, in an environment of its own with pinned versions. Errors are relative L2
-against the problem's own reference, of the last iterate; the median over seeds [lowest,
-highest] if there are several.
+float64), number of points and minutes in
+{peers},
+and in vrba. Each runs on threads of its own, in an environment of its own with pinned
+versions. Errors are relative L2 against the problem's own reference, of the last
+iterate; the median over seeds [lowest, highest] if there are several.
 
 The time counts training with compilation, but not imports, and not the measurement of
 the error: peers' clocks stand while it is measured; vrba's own runs on, so that a
@@ -86,8 +88,8 @@ def section(key: Key, runs: Runs) -> list[str]:
         "",
         f"{depth} hidden layers of {width}; {points:,} points, drawn from {pool:,} "
         f"where there is a pool; {threads} thread each, {_listed(jobs)} at a time on "
-        f"{_listed(devices)}, an arm having {min(shares):.2f} to {max(shares):.2f} of "
-        f"these; seeds {_listed(seeds)}; commit {_listed(commits)}.",
+        f"{_listed(devices)}, each having had {min(shares):.2f} to {max(shares):.2f} "
+        f"of a core; seeds {_listed(seeds)}; commit {_listed(commits)}.",
         "",
         f"| arm | optimizer | points | steps | {minutes / 4:g} min | {minutes:g} min |",
         "|---|---|---|---|---|---|",
@@ -104,7 +106,8 @@ def section(key: Key, runs: Runs) -> list[str]:
             shown(found, "error_at_end"),
         ]
         lines.append(f"| {' | '.join(cells)} |")
-    return [*lines, "", behind(runs)]
+    told = [behind(runs, name) for name in (OWN, SOFT) if name in runs]
+    return [*lines, "", " ".join(told)]
 
 
 def shown(runs: list[dict[str, Any]], name: str) -> str:
@@ -118,22 +121,20 @@ def shown(runs: list[dict[str, Any]], name: str) -> str:
     return f"{middle} [{min(errors):.1e}, {max(errors):.1e}]"
 
 
-def behind(runs: Runs) -> str:
-    """Which peers do better than vrba's default, and arms of vrba that do."""
+def behind(runs: Runs, own: str) -> str:
+    """Which arms do better than one of vrba's."""
     ends = {}
     for name, found in runs.items():
         errors = [r["error_at_end"] for r in found if r["error_at_end"] is not None]
         if errors:
             ends[name] = statistics.median(errors)
-    if OWN not in ends:
-        return f"`{OWN}` itself has not been run."
-    better = [name for name, error in ends.items() if error < ends[OWN]]
+    if own not in ends:
+        return f"`{own}` made no step in time."
+    better = [name for name, error in ends.items() if error < ends[own]]
     if not better:
-        return f"No arm is ahead of `{OWN}` at the end."
-    told = ", ".join(
-        f"`{name}` ({ends[OWN] / ends[name]:.2g} times)" for name in better
-    )
-    return f"`{OWN}` is behind at the end: {told}."
+        return f"No arm is ahead of `{own}` at the end."
+    factor = lambda name: f"`{name}` ({ends[own] / ends[name]:.2g} times)"
+    return f"`{own}` is behind at the end: {', '.join(map(factor, better))}."
 
 
 def _listed(values: list[Any]) -> str:
@@ -149,7 +150,7 @@ def draw(groups: dict[Key, Runs]) -> None:
     panels = figure.subplots(1, len(longest), squeeze=False)[0]
     for panel, (problem, key) in zip(panels, longest.items(), strict=True):
         for number, (name, found) in enumerate(groups[key].items()):
-            color = f"C{[arm.name for arm in ARMS].index(name) % 10}"
+            color = colormaps["tab20"]([arm.name for arm in ARMS].index(name))
             is_own = name.startswith(OWN)
             for place, run in enumerate(run for run in found if run["curve"]):
                 panel.loglog(
