@@ -1,0 +1,128 @@
+"""What is compared: each arm is a script, where it runs, and what can be said of it."""
+
+import dataclasses
+
+ENVIRONMENTS = {
+    "deepxde": ("deepxde==1.15.0", "torch==2.13.0"),
+    "pina": ("pina-mathlab==0.3.2", "torch==2.13.0"),
+    "jinns": ("jinns==1.10.2", "jax==0.10.2"),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Arm:
+    """`package` is the environment that its script runs in; vrba's is this one."""
+
+    name: str
+    package: str
+    optimizer: str
+    points: str
+    note: str = ""
+    problems: tuple[str, ...] = ()
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is vrba."""
+        return self.package == "vrba"
+
+    def solves(self, problem: str) -> bool:
+        """Whether there is such a run."""
+        return not self.problems or problem in self.problems
+
+
+ARMS = (
+    Arm(
+        "vrba",
+        "vrba",
+        "Levenberg-Marquardt",
+        "drawn by the residual, unbiased",
+        "`vrba.solve(problem, minutes=...)`, nothing else. Allen-Cahn has its default "
+        "ansatz, which carries the kink of the initial data; peers do not have it.",
+    ),
+    Arm(
+        "vrba-uniform",
+        "vrba",
+        "Levenberg-Marquardt",
+        "drawn evenly",
+        "The default with `presets.uniform()`.",
+    ),
+    Arm(
+        "vrba-soft",
+        "vrba",
+        "Levenberg-Marquardt",
+        "drawn by the residual, unbiased",
+        "`AllenCahn(is_soft=True)`: the problem as the peers are given it.",
+        ("allen-cahn",),
+    ),
+    Arm(
+        "vrba-lbfgs",
+        "vrba",
+        "Adam, 1,000 steps, then L-BFGS",
+        "drawn by the residual",
+        "What vrba takes for an optimizer that sees a loss only; L-BFGS is optax's. "
+        "Allen-Cahn is soft, as for the peers.",
+    ),
+    Arm(
+        "vrba-lbfgs-uniform",
+        "vrba",
+        "Adam, 1,000 steps, then L-BFGS",
+        "drawn evenly",
+        "The same with `presets.uniform()`.",
+    ),
+    Arm(
+        "vrba-adam",
+        "vrba",
+        "Adam",
+        "drawn by the residual",
+        "With vrba's decaying rate, which begins at 1e-3. Allen-Cahn is soft.",
+    ),
+    Arm(
+        "vrba-adam-uniform",
+        "vrba",
+        "Adam",
+        "drawn evenly",
+        "The same with `presets.uniform()`.",
+    ),
+    Arm(
+        "deepxde-rad",
+        "deepxde",
+        "Adam, a tenth of the time, then L-BFGS",
+        "RAD: drawn by the residual, k = c = 1",
+        "Points are drawn before each round of 1,000 iterations of L-BFGS, out of as "
+        "many as vrba's pool has, new ones each time. Its authors' example makes "
+        "15,000 steps of Adam first; here it is a tenth of the time. Backend torch: "
+        "with JAX there is no L-BFGS, and float64 leaves parameters in float32.",
+    ),
+    Arm(
+        "pina-rba",
+        "pina",
+        "Adam",
+        "fixed, weighted (RBA, eta = 0.001, gamma = 0.999)",
+        "Fixed points in one batch: its resampling (R3) raises with this solver, and "
+        "with several batches a weight would not belong to a point. The loss is "
+        "`lambda r^2`, and `lambda` starts at zero.",
+    ),
+    Arm(
+        "jinns-adam",
+        "jinns",
+        "Adam",
+        "RAR-D, k = 2, c = 0, every 100 steps",
+        "Half of the points are kept by their residual, half are new and even: the set "
+        "does not grow, and there is no pool.",
+    ),
+    Arm(
+        "jinns-ssbroyden",
+        "jinns",
+        "Adam, a tenth of the time, then self-scaled Broyden",
+        "RAR-D, k = 2, c = 0, every 100 steps",
+        "The inverse Hessian is kept when points change. Both stages compile.",
+    ),
+    Arm(
+        "jinns-ngd",
+        "jinns",
+        "natural gradients (`vanilla_ngd`)",
+        "RAR-D, k = 2, c = 0, every 15 steps",
+        "Gauss-Newton's matrix with a fixed ridge, and a search along the line: of all "
+        "peers' the closest to vrba's own. Defaults, from the first step on.",
+    ),
+)

@@ -1,0 +1,57 @@
+"""Whether the peers are given the same problem: residuals of one network, twice."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from vrba.core import precision
+from vrba.problems import EQUATIONS, AbstractProblem, Formulation
+from vrba.train import Recipe, Trainer
+
+from .cases import Case
+
+_TOLERANCE = 1e-12  # of the largest
+
+
+def check_same(case: Case, problem: AbstractProblem) -> None:
+    """Raises if values or residuals differ between the case and vrba's problem."""
+    with precision("float64"):
+        small = Recipe(num_points=64, pool_size=64, num_held_out=16)
+        trainer = Trainer(Formulation(problem), small, 0)
+        params = trainer.build()
+        random = np.random.default_rng(0)
+        points = jnp.asarray(random.uniform(case.lower, case.upper, (64, 2)))
+        network = eqx.combine(params, trainer.skeleton)
+        value = lambda point: case.output(
+            jnp, point, network(jnp.stack(case.inputs(jnp, point)))[0]
+        )
+        residual = jax.vmap(lambda point: residual_at(case, value, point))(points)
+        rows = points, jnp.zeros((64, 0))
+        own = trainer.residual(params, EQUATIONS, rows)[:, 0]
+        _compare("residuals", residual, own)
+        _compare("values", jax.vmap(value)(points), trainer.fields(params, points)["u"])
+
+
+def residual_at(case: Case, value: Any, point: Any) -> Any:
+    """The residual of the case, with derivatives by JAX."""
+
+    def derivative(*which):
+        found = value
+        for number in which:
+            found = _partial(found, jnp.eye(2)[number])
+        return found(point)
+
+    return case.residual(jnp, *point, value(point), derivative)
+
+
+def _partial(function, direction):
+    return lambda point: jax.jvp(function, (point,), (direction,))[1]
+
+
+def _compare(name: str, theirs: Any, ours: Any) -> None:
+    distance = float(jnp.max(jnp.abs(theirs - ours)) / jnp.max(jnp.abs(ours)))
+    if not distance < _TOLERANCE:
+        raise ValueError(f"The {name} of peers and vrba differ by {distance:.1e}.")

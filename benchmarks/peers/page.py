@@ -1,0 +1,180 @@
+"""`docs/peers.md` and `docs/peers.png`, from the results alone."""
+
+import statistics
+from typing import Any
+
+from matplotlib import colormaps
+from matplotlib.figure import Figure
+
+from .arms import ARMS, ENVIRONMENTS
+from .results import read_results
+from .runs import ROOT
+
+PAGE, PICTURE = ROOT / "docs" / "peers.md", ROOT / "docs" / "peers.png"
+OWN, SOFT = "vrba", "vrba-soft"
+HEAD = """# Beside other packages
+
+Written by `python -m benchmarks.peers`, never by hand: the same problem, network (tanh,
+float64), number of points and minutes in
+{peers},
+and in vrba. Each runs on threads of its own, in an environment of its own with pinned
+versions. Errors are relative L2 against the problem's own reference, of the last
+iterate; the median over seeds [lowest, highest] if there are several.
+
+The time counts training with compilation, but not imports, and not the measurement of
+the error: peers' clocks stand while it is measured; vrba's own runs on, so that a
+measurement is timed after the run and taken off for each. What vrba spends on its
+diagnosing, which no peer does, counts. An error is that of the last measurement until
+then, or up to 2 % later.
+
+The same for all: the inputs scaled to [-1, 1], and boundary and initial values exact by
+the same output transform. In Allen-Cahn the peers and most arms of vrba have periodic
+inputs and the initial values in the loss, with weight {weight:g} and {initial} points.
+Not the same: the optimizer, how points are chosen, and the random initial networks,
+which are each package's own. The number of points is that of vrba's default, which is
+made for few, costly steps; first-order arms may do better with fewer.
+
+![Error against time](peers.png)
+"""
+
+
+def write_page() -> None:
+    """The page and the figure."""
+    from .cases import INITIAL_WEIGHT, NUM_INITIAL
+
+    groups = grouped(read_results())
+    peers = " and ".join(words[0].replace("==", " ") for words in ENVIRONMENTS.values())
+    peers = peers.replace(" and ", ", ", len(ENVIRONMENTS) - 2)
+    text = HEAD.format(peers=peers, weight=INITIAL_WEIGHT, initial=NUM_INITIAL)
+    for key, runs in groups.items():
+        text += "\n" + "\n".join(section(key, runs)) + "\n"
+    text += "\n## Notes on the arms\n\n"
+    text += "\n".join(f"- `{arm.name}`: {arm.note}" for arm in ARMS if arm.note) + "\n"
+    PAGE.write_text(text, encoding="utf-8")
+    draw(groups)
+    print(f"See {PAGE.relative_to(ROOT)}.")
+
+
+Runs = dict[str, list[dict[str, Any]]]
+Key = tuple[str, float, int, int, int, int, int]
+
+
+def grouped(known: dict[str, dict[str, Any]]) -> dict[Key, Runs]:
+    """Runs by what they share, then by arm, in the order of the arms."""
+    groups: dict[Key, Runs] = {}
+    order = [arm.name for arm in ARMS]
+    for run in known.values():
+        names = ("problem", "minutes", "threads", "depth", "width", "points", "pool")
+        key: Any = tuple(run["settings"][name] for name in names)
+        groups.setdefault(key, {}).setdefault(run["arm"], []).append(run)
+    rank = lambda item: order.index(item[0]) if item[0] in order else len(order)
+    return {
+        key: dict(sorted(runs.items(), key=rank))
+        for key, runs in sorted(groups.items())
+    }
+
+
+def section(key: Key, runs: Runs) -> list[str]:
+    """One problem: its settings, its table, and where vrba is behind."""
+    problem, minutes, threads, depth, width, points, pool = key
+    some = [run for found in runs.values() for run in found]
+    jobs = sorted({run["settings"]["jobs"] for run in some})
+    seeds = sorted({run["settings"]["seed"] for run in some})
+    devices = sorted({run["device"] for run in some})
+    commits = sorted({str(run["commit"])[:7] for run in some})
+    shares = [run["cpu_share"] for run in some]
+    lines = [
+        f"## {problem}, {minutes:g} minutes",
+        "",
+        f"{depth} hidden layers of {width}; {points:,} points, drawn from {pool:,} "
+        f"where there is a pool; {threads} thread each, {_listed(jobs)} at a time on "
+        f"{_listed(devices)}, each having had {min(shares):.2f} to {max(shares):.2f} "
+        f"of a core; seeds {_listed(seeds)}; commit {_listed(commits)}.",
+        "",
+        f"| arm | optimizer | points | steps | {minutes / 4:g} min | {minutes:g} min |",
+        "|---|---|---|---|---|---|",
+    ]
+    about = {arm.name: arm for arm in ARMS}
+    for name, found in runs.items():
+        arm = about.get(name)
+        cells = [
+            f"`{name}`",
+            arm.optimizer if arm else "",
+            arm.points if arm else "",
+            f"{round(statistics.median(run['steps'] for run in found)):,}",
+            shown(found, "error_at_quarter"),
+            shown(found, "error_at_end"),
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    told = [behind(runs, name) for name in (OWN, SOFT) if name in runs]
+    return [*lines, "", " ".join(told)]
+
+
+def shown(runs: list[dict[str, Any]], name: str) -> str:
+    """The median, and the range if there is one."""
+    errors = [run[name] for run in runs if run[name] is not None]
+    if not errors:
+        return "not yet"
+    middle = f"{statistics.median(errors):.1e}"
+    if len(errors) == 1:
+        return middle
+    return f"{middle} [{min(errors):.1e}, {max(errors):.1e}]"
+
+
+def behind(runs: Runs, own: str) -> str:
+    """Which arms do better than one of vrba's."""
+    ends = {}
+    for name, found in runs.items():
+        errors = [r["error_at_end"] for r in found if r["error_at_end"] is not None]
+        if errors:
+            ends[name] = statistics.median(errors)
+    if own not in ends:
+        return f"`{own}` made no step in time."
+    better = [name for name, error in ends.items() if error < ends[own]]
+    if not better:
+        return f"No arm is ahead of `{own}` at the end."
+    factor = lambda name: f"`{name}` ({ends[own] / ends[name]:.2g} times)"
+    return f"`{own}` is behind at the end: {', '.join(map(factor, better))}."
+
+
+def _listed(values: list[Any]) -> str:
+    return ", ".join(map(str, values))
+
+
+def draw(groups: dict[Key, Runs]) -> None:
+    """Error against time, one panel for each problem at its longest."""
+    longest = {key[0]: key for key in sorted(groups, key=lambda key: key[1])}
+    if not longest:
+        return
+    figure = Figure(figsize=(5.2 * len(longest), 4.8), layout="constrained")
+    panels = figure.subplots(1, len(longest), squeeze=False)[0]
+    for panel, (problem, key) in zip(panels, longest.items(), strict=True):
+        for number, (name, found) in enumerate(groups[key].items()):
+            color = colormaps["tab20"]([arm.name for arm in ARMS].index(name))
+            is_own = name.startswith(OWN)
+            for place, run in enumerate(run for run in found if run["curve"]):
+                panel.loglog(
+                    *zip(*run["curve"], strict=True),
+                    color=color,
+                    linestyle="--" if "uniform" in name else "-",
+                    linewidth=2.2 if name == OWN else 1.4 if is_own else 1.0,
+                    marker=None if is_own else "o",
+                    markersize=2.5,
+                    label=name if place == 0 else None,
+                    zorder=3 + number,
+                )
+        panel.set(title=problem, xlabel="seconds of training")
+        panel.grid(alpha=0.3)
+    panels[0].set_ylabel("relative L2 error of the last iterate")
+    handles = {}
+    for panel in panels:
+        lines, names = panel.get_legend_handles_labels()
+        handles |= dict(zip(names, lines, strict=True))
+    figure.legend(
+        list(handles.values()), list(handles), loc="outside right center", fontsize=8
+    )
+    figure.savefig(PICTURE, dpi=110)
+
+
+if __name__ == "__main__":
+    write_page()

@@ -1,0 +1,168 @@
+"""Runs of scripts as processes: environments, references, some at a time."""
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import vrba
+from vrba.cli.machine import environment
+from vrba.core import precision
+from vrba.problems import AbstractProblem, Formulation
+from vrba.train import default_recipe
+
+from .arms import ENVIRONMENTS, Arm
+
+ROOT = Path(__file__).parents[2]
+HOME = ROOT / "runs" / "peers"
+PROBLEMS = {
+    "burgers": vrba.problems.Burgers,
+    "allen-cahn": vrba.problems.AllenCahn,
+    "helmholtz": vrba.problems.Helmholtz,
+    "poisson": vrba.problems.Poisson,
+}
+
+
+def as_peers_have_it(problem: str) -> AbstractProblem:
+    """Vrba's problem, with initial values in the loss where the peers have them so."""
+    return PROBLEMS[problem](**({"is_soft": True} if problem == "allen-cahn" else {}))
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What all arms of a comparison share."""
+
+    problem: str
+    minutes: float
+    seed: int
+    threads: int
+    width: int
+    depth: int
+    points: int
+    pool: int
+
+    @property
+    def folder(self) -> Path:
+        """Where the logs are."""
+        sizes = f"{self.points}-of-{self.pool}-{self.depth}x{self.width}"
+        time = f"{self.minutes:g}min-{self.threads}threads"
+        return HOME / f"{self.problem}-{time}-{sizes}-seed{self.seed}"
+
+    def log(self, arm: Arm) -> Path:
+        """The log of one arm."""
+        return self.folder / f"{arm.name}.jsonl"
+
+
+def make_settings(problem: str, asked: Any) -> Settings:
+    """The network and points of vrba's default recipe, unless others are asked for."""
+    with precision("float64"):
+        recipe = default_recipe(Formulation(PROBLEMS[problem]()), asked.minutes)
+    assert isinstance(recipe.model, vrba.MLP)
+    points = asked.points or recipe.num_points
+    return Settings(
+        problem,
+        asked.minutes,
+        asked.seed,
+        asked.threads,
+        asked.width or recipe.model.width,
+        recipe.model.depth,
+        points,
+        asked.pool or max(recipe.pool_size, 8 * points),
+    )
+
+
+def read_log(path: Path) -> list[dict[str, Any]]:
+    """The lines of a run that has finished; else nothing."""
+    if not path.exists():
+        return []
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        found = [json.loads(line) for line in lines]
+    except json.JSONDecodeError:  # stopped within a line
+        return []
+    return found if found and found[-1].get("finished") else []
+
+
+def python_of(package: str) -> Path:
+    """The interpreter of an environment, which is made if there is none."""
+    if package == "vrba":
+        return Path(sys.executable)
+    home, wanted = HOME / f"env-{package}", " ".join(ENVIRONMENTS[package])
+    python, stamp = home / "bin" / "python", home / "installed.txt"
+    if not stamp.exists() or stamp.read_text(encoding="utf-8") != wanted:
+        print(f"Installing {wanted}", flush=True)
+        subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
+        install = [str(python), "-m", "pip", "install", "-q", "numpy"]
+        subprocess.run([*install, *ENVIRONMENTS[package]], check=True)
+        stamp.write_text(wanted, encoding="utf-8")
+    return python
+
+
+def write_reference(problem: str) -> Path:
+    """The grid and the values on it, for scripts without vrba."""
+    path = HOME / "reference" / f"{problem}.npz"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        found = PROBLEMS[problem]().reference()
+        values = np.ravel(found.values)
+        np.savez(path, points=found.points(), values=values, error=found.error)
+    return path
+
+
+def command_of(settings: Settings, arm: Arm) -> list[str]:
+    """The words that start a run."""
+    script = Path(__file__).with_name(f"{arm.package}_script.py")
+    words = [str(python_of(arm.package)), str(script), "--arm", arm.name]
+    words += ["--reference", str(write_reference(settings.problem))]
+    words += ["--log", str(settings.log(arm))]
+    for name, value in dataclasses.asdict(settings).items():
+        words += [f"--{name}", str(value)]
+    return words
+
+
+def run_all(tasks: list[tuple[Settings, Arm]], jobs: int) -> None:
+    """Runs those that have not finished yet, `jobs` at a time."""
+    waiting = [(s, arm) for s, arm in tasks if not read_log(s.log(arm))]
+    commands = [(s, arm, command_of(s, arm)) for s, arm in waiting]
+    running: list[tuple[subprocess.Popen, Settings, Arm]] = []
+    try:
+        while commands or running:
+            while commands and len(running) < jobs:
+                settings, arm, command = commands.pop(0)
+                running.append((_started(settings, arm, command), settings, arm))
+            for process, settings, arm in list(running):
+                if process.poll() is not None:
+                    running.remove((process, settings, arm))
+                    _tell(settings, arm, process.returncode)
+            time.sleep(0.5)
+    finally:
+        for process, *_ in running:
+            process.kill()
+            process.wait()
+
+
+def _started(settings: Settings, arm: Arm, command: list[str]) -> subprocess.Popen:
+    settings.folder.mkdir(parents=True, exist_ok=True)
+    limits = environment(settings.threads)
+    if not arm.is_own:
+        limits.pop("PYTHONPATH", None)
+    elif "PYTHONPATH" not in os.environ:
+        limits["PYTHONPATH"] = str(ROOT / "src")
+    print(f"== {settings.problem}, {arm.name}", flush=True)
+    with open(settings.log(arm).with_suffix(".out"), "wb") as said:
+        return subprocess.Popen(command, stdout=said, stderr=said, env=limits)
+
+
+def _tell(settings: Settings, arm: Arm, code: int) -> None:
+    found = read_log(settings.log(arm))
+    told = f"failed with code {code}, see {settings.log(arm).with_suffix('.out')}"
+    if found:
+        errors = [f"{entry['error']:.2e}" for entry in found[1:-1]]
+        told = errors[-1] if errors else "no step in time"
+    print(f"   {settings.problem}, {arm.name}: {told}", flush=True)

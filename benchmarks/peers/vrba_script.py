@@ -1,0 +1,105 @@
+"""vrba: its default recipe, and the same with peers' optimizers or even points.
+
+The error is what vrba itself logs. Its clock runs on while it measures; so a
+measurement is timed after the run and taken off for each.
+"""
+
+import dataclasses
+import time
+from importlib.metadata import version
+from typing import Any
+
+import jax
+from log import Log, read_arguments
+
+import vrba
+from vrba import optim
+from vrba.adapt import presets
+from vrba.core import precision
+from vrba.problems import Formulation
+from vrba.train import Silent, default_recipe
+from vrba.train.about import program
+from vrba.train.solution import reference_of, relative_error
+
+PROBLEMS = {
+    "burgers": vrba.problems.Burgers,
+    "allen-cahn": vrba.problems.AllenCahn,
+    "helmholtz": vrba.problems.Helmholtz,
+    "poisson": vrba.problems.Poisson,
+}
+ADAM_STEPS = 1000  # before L-BFGS
+
+
+class Watch(Silent):
+    """Writes each check down."""
+
+    def __init__(self, log: Log):
+        self.log = log
+
+    def check(self, entry: dict[str, Any], seconds_left: float) -> None:
+        """A line, with the time not yet corrected."""
+        names = ("seconds", "step", "error", "loss")
+        self.log.write({name: entry[name] for name in names})
+
+
+def make_optimizer(arm: str) -> optim.AbstractOptimizer | None:
+    """By the name of the arm; the default one if it names none."""
+    if "lbfgs" in arm:
+        first = optim.Stage(optim.Adam(), optim.AfterSteps(ADAM_STEPS))
+        return optim.Sequence(first, optim.lbfgs())
+    return optim.Adam() if "adam" in arm else None
+
+
+def main() -> None:
+    """Trains until the time is up."""
+    asked = read_arguments()
+    log, optimizer = Log(asked), make_optimizer(asked.arm)
+    is_soft = asked.arm == "vrba-soft" or optimizer is not None
+    is_posed_softly = is_soft and asked.problem == "allen-cahn"
+    problem = PROBLEMS[asked.problem](**({"is_soft": True} if is_posed_softly else {}))
+    model = vrba.MLP(width=asked.width, depth=asked.depth)
+    with precision("float64"):
+        recipe = default_recipe(Formulation(problem), asked.minutes, optimizer, model)
+    sizes = {"num_points": asked.points, "pool_size": asked.pool}
+    recipe = dataclasses.replace(recipe, **sizes)
+    if "uniform" in asked.arm:
+        recipe = dataclasses.replace(recipe, policy=presets.uniform())
+    versions = {name: version(name) for name in ("vrba", "jax")}
+    log.about(versions=versions)
+    solution = vrba.solve(
+        problem, recipe, asked.seed, asked.minutes, callback=Watch(log)
+    )
+    cost = measuring_seconds(solution)
+    for number, entry in enumerate(log.entries[1:]):
+        entry["seconds"] = round(entry["seconds"] - number * cost, 3)
+    away, result = (len(log.entries) - 1) * cost, solution.result
+    seconds, step = round(result["seconds"] - away, 3), result["step"]
+    error = result["errors"]["last"]
+    if step > max((entry["step"] for entry in log.entries[1:]), default=0):
+        log.write({"seconds": seconds, "step": step, "error": error, "loss": None})
+    leaves = jax.tree.leaves(solution.params)
+    dtypes = sorted({str(leaf.dtype) for leaf in leaves})
+    about = {"dtype": ",".join(dtypes), "num_params": sum(x.size for x in leaves)}
+    log.entries[0]["about"] |= about | {"commit": program()["commit"]}
+    log.end(
+        seconds=seconds,
+        measuring_seconds=round(away, 3),
+        selected_error=result["errors"]["selected"],
+        status=result["status"],
+    )
+
+
+def measuring_seconds(solution: vrba.Solution) -> float:
+    """What one measurement took, the shortest of some."""
+    trainer, spent = solution.trainer, []
+    reference = reference_of(trainer.formulation)
+    assert reference is not None
+    for _ in range(5):
+        start = time.perf_counter()
+        relative_error(trainer, solution.params, reference)
+        spent.append(time.perf_counter() - start)
+    return min(spent)
+
+
+if __name__ == "__main__":
+    main()
