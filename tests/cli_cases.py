@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from vrba.cli import children, machine
+from vrba.cli import children, compare, machine
 from vrba.cli.main import main
 
 
@@ -26,4 +26,23 @@ def children_that_share(compiled):
         patch.setattr(
             children, "environment", lambda count: machine.environment(count) | shared
         )
+        yield
+
+
+@contextlib.contextmanager
+def children_in_this_process():
+    """Runs of a comparison one after another, in the process that asked for them: they
+    import nothing, and share what is compiled."""
+
+    def run_all(tasks, *, on_end, **settings):
+        del settings
+        for task in tasks:
+            code, out, err = call(*task.words)
+            task.log.parent.mkdir(parents=True, exist_ok=True)
+            task.log.write_text(out + err)
+            on_end(task, code, False)
+        return False
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compare, "run_all", run_all)
         yield

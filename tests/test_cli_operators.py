@@ -53,6 +53,9 @@ def test_train_leaves_a_folder_that_can_be_loaded(done, folder):
     assert told["errors"]["p95"] == pytest.approx(np.percentile(errors, 95), rel=1e-6)
     last = operator.last_errors(pairs)
     assert told["errors"]["last"] == pytest.approx(np.mean(last), rel=1e-6)
+    known = operator.errors(pairs, "train")[: len(errors)]
+    assert len(errors) < pairs.num_train
+    assert told["errors"]["train"] == pytest.approx(np.mean(known), rel=1e-6)
     assert told["weights_bytes"] >= 4 * 20 * 50  # a number for each point
     page = Path("one/report.html").read_text()
     assert "vrba train pairs.h5" in page and "--out" not in page

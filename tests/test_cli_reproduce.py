@@ -6,7 +6,7 @@ import statistics
 from pathlib import Path
 
 import pytest
-from cli_cases import call, children_that_share
+from cli_cases import call, children_in_this_process
 
 from vrba.cli import paper
 from vrba.cli.paper import Arm, Exhibit, Experiment
@@ -23,7 +23,7 @@ EXPERIMENTS = {one.name: one for exhibit in EXHIBITS for one in exhibit.experime
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     path, before = tmp_path_factory.mktemp("reproduce"), Path.cwd()
-    with children_that_share(path / "compiled"):
+    with children_in_this_process():
         os.chdir(path)
         yield path
     os.chdir(before)
@@ -73,7 +73,7 @@ def test_rows_are_those_of_the_runs(done, folder, exhibit):
 
 
 def test_more_seeds_are_added_to_what_is_there(done, folder):
-    made = folder / "all" / "tiny" / "burgers-rad" / "rad" / "seed-0" / "metrics.jsonl"
+    made = folder / "all" / "tiny" / "burgers-rad" / "rad" / "seed-0" / "recipe.json"
     before = made.stat().st_mtime_ns
     experiment = EXPERIMENTS["burgers-rad"]
     code, _, err = call(

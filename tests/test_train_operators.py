@@ -405,6 +405,9 @@ def test_it_works_as_in_the_docs(capsys):
     np.testing.assert_allclose(errors, miss / size, rtol=1e-5)
     raw = miss / np.sqrt(np.sum(outputs**2, axis=(1, 2, 3)))
     assert operator.result["errors"]["raw"] == pytest.approx(np.mean(raw), rel=1e-5)
+    known = operator.errors(pairs, "train")[: pairs.num_test]
+    train = operator.result["errors"]["train"]
+    assert train == pytest.approx(np.mean(known), rel=1e-5)
 
 
 def test_a_loss_that_is_not_finite_ends_the_run():

@@ -53,6 +53,8 @@ def _function_rows(run: RunRecord) -> list[list[str]]:
     rows = [["relative L2 error of functions", *_OF_FUNCTIONS.values()]]
     rows.append(["test set, selected", *(_number(errors[k]) for k in _OF_FUNCTIONS)])
     rows.append(["test set, last", _number(errors["last"]), *rest])
+    if "train" in errors:
+        rows.append(["training set, selected", _number(errors["train"]), *rest])
     scores = {"selected": result.get("score"), "last": result.get("last_score")}
     for which, score in scores.items():
         if score is not None:

@@ -11,7 +11,7 @@ from .tables import comparison_sentence, comparison_table
 _KEPT = ("step", "seconds", "selected_step")
 _OF_PROBLEM = ("residual_l2", "residual_max", "residuals")
 LEVELS = ("p50", "p95", "p99", "max")  # of the errors of an operator
-_SHOWN = ("selected", "last", "residual_l2", *LEVELS, "step", "seconds")
+_SHOWN = ("selected", "last", "residual_l2", *LEVELS, "train", "step", "seconds")
 MEASURES = {
     "error": "relative L2 error",
     "test error": "relative L2 error on the test set (mean over scaled functions)",

@@ -12,6 +12,7 @@ _OTHERS = {
     "residual_l2": "residual",
     "p95": "95 % below",
     "max": "largest",
+    "train": "training set",
     "step": "steps",
     "seconds": "seconds",
 }

@@ -133,7 +133,7 @@ def _conditioned(pairs: Pairs) -> TimeConditionedUNet:
     gap = float(np.ptp(times) / np.std(times) / (len(times) - 1))
     usual = TimeConditionedUNet(time_axis=axis)
     if pairs.num_train < _FEW:
-        usual = dataclasses.replace(usual, width=8, multipliers=(1, 2), head_width=8)
+        usual = dataclasses.replace(usual, width=8, multipliers=(1,), head_width=8)
     return dataclasses.replace(usual, fastest=min(usual.fastest, math.pi / gap))
 
 

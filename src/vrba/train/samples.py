@@ -34,6 +34,12 @@ class Samples(eqx.Module):
         """How many there are."""
         return self.targets.shape[0]
 
+    def first(self, num_funcs: int) -> "Samples":
+        """Those of the first functions, of all if there are fewer."""
+        num_funcs = min(num_funcs, self.inputs.shape[0])
+        num_rows = num_funcs * (self.num_rows // self.inputs.shape[0])
+        return Samples(self.inputs[:num_funcs], self.targets[:num_rows], self.frame)
+
     def take(self, ids: Int[Array, " batch"]) -> tuple[Array, Array, Array]:
         """The functions, places and targets of some rows; the places are shared by all
         unless times are split."""

@@ -17,6 +17,7 @@ from .frame import describe_frame
 from .operator import Operator
 from .operator_defaults import default_operator_recipe
 from .operator_fields import fields_of
+from .operator_network import relative_errors
 from .operator_recipe import OperatorRecipe
 from .operator_trainer import OperatorCheck, OperatorState, OperatorTrainer
 from .run import AbstractRun
@@ -201,6 +202,10 @@ class _Run(AbstractRun):
         fields = fields_of(operator, trainer, state, self.pairs)
         result["errors"] = summarise(errors) | {"last": float(np.mean(last))}
         result["errors"]["raw"] = float(np.mean(fields["raw errors"]))
+        known = trainer.train.first(len(errors))  # as many as there are to test
+        size = trainer.recipe.batch_size
+        found = relative_errors(operator.network(), known, size)
+        result["errors"]["train"] = float(jnp.mean(found))
         if self.folder is not None:
             self.folder.save_fields(fields)
             header = {key: v for key, v in result.items() if key != "about"}
