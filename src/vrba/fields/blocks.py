@@ -37,11 +37,11 @@ def in_blocks(fn: Callable[[Any], Any], rows: Any, block_size: int) -> Any:
 
 def choose_block_size(num_numbers: int, dtype: Any) -> int:
     """The power of two of points, with `num_numbers` each in one layer, that comes
-    nearest to filling the second-level cache."""
+    nearest to filling half of the second-level cache."""
     try:
         cache = os.sysconf("SC_LEVEL2_CACHE_SIZE")
     except (ValueError, OSError):
         cache = 0
     cache = cache if cache > 0 else _USUAL_CACHE
-    fitting = cache // (num_numbers * np.dtype(dtype).itemsize)
+    fitting = cache // (2 * num_numbers * np.dtype(dtype).itemsize)
     return int(np.clip(2 ** round(math.log2(max(fitting, 1))), 256, 4096))

@@ -35,7 +35,8 @@ class Network(AbstractPropagated):
         ):
             if layer:
                 jet = composed(self.activation.slopes(jet[zero], order), jet, indices)
-            jet = {index: weight @ part for index, part in jet.items()}
+            # Points times weights: mapped over points, `weight @ part` is transposed.
+            jet = {index: part @ weight.T for index, part in jet.items()}
             jet[zero] = jet[zero] + bias
         return jet
 
