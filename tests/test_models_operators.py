@@ -25,7 +25,7 @@ from vrba.models import (
     count_params,
 )
 from vrba.models._attention import build_attention, build_linear_attention
-from vrba.models._convolution import GroupNorm, double, halve
+from vrba.models._convolution import Convolution, GroupNorm, double, halve
 from vrba.models._draw import draw_all
 from vrba.models._spectrum import analyse, num_kept, synthesise
 
@@ -282,6 +282,32 @@ def by_fft(field, modes, weights):
     changed = np.zeros_like(spectrum)
     changed[kept] = np.einsum("...i,...io->...o", spectrum[kept], weights)
     return np.fft.irfftn(changed, field.shape[:-1], axes=axes, norm="forward")
+
+
+@pytest.mark.parametrize("window", [(3, 3), (1, 7), (2, 4)])
+def test_a_window_slides_as_in_jax(window):
+    """Values and gradients, also of windows without a middle."""
+    random = np.random.default_rng(0)
+    weight = random.normal(size=(*window, 2, 3))
+    layer = Convolution(jnp.asarray(weight), jnp.asarray(random.normal(size=3)))
+    field = jnp.asarray(random.normal(size=(5, 6, 2)))
+
+    def by_jax(field, weight):
+        numbers = ("NHWC", "HWIO", "NHWC")
+        found = jax.lax.conv_general_dilated(
+            field[None], weight, (1, 1), "SAME", dimension_numbers=numbers
+        )
+        return found[0] + layer.bias[None, None, :]
+
+    ours = lambda field, weight: Convolution(weight, layer.bias)(field)
+    loss = lambda fn: lambda *both: jnp.sum(jnp.sin(fn(*both)))
+    np.testing.assert_allclose(layer(field), by_jax(field, layer.weight), atol=1e-13)
+    for one, two in zip(
+        jax.grad(loss(ours), (0, 1))(field, layer.weight),
+        jax.grad(loss(by_jax), (0, 1))(field, layer.weight),
+        strict=True,
+    ):
+        np.testing.assert_allclose(one, two, atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def _kolmogorov(pairs: Pairs, is_whole: bool) -> dict[str, Any]:
         "model": FNO(kernel=TuckerKernel(rank=1.0)) if is_whole else small,
         "batch_size": 10,
         "rate": 0.01 if is_whole else 0.1,
-        "num_steps": 40_000 if is_whole else 1_000,
+        "num_steps": 40_000 if is_whole else 800,
     }
 
 
@@ -122,7 +122,7 @@ def _wave(pairs: Pairs, is_whole: bool) -> dict[str, Any]:
         "misfit": Relative(),
         "batch_size": 100 if is_whole else 20,
         "rate": 0.1,
-        "num_steps": 204_000 if is_whole else 2_000,
+        "num_steps": 204_000 if is_whole else 1_000,
     }
 
 
@@ -134,6 +134,9 @@ def _conditioned(pairs: Pairs) -> TimeConditionedUNet:
     usual = TimeConditionedUNet(time_axis=axis)
     if pairs.num_train < _FEW:
         usual = dataclasses.replace(usual, width=8, multipliers=(1,), head_width=8)
+    elif pairs.num_train < _WHOLE:
+        small = {"width": 8, "multipliers": (1, 2, 4), "head_width": 16}
+        usual = dataclasses.replace(usual, **small)
     return dataclasses.replace(usual, fastest=min(usual.fastest, math.pi / gap))
 
 
