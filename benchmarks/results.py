@@ -9,6 +9,7 @@ is written.
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,8 @@ from vrba.report import exhibit_text
 
 IS_LONG = True
 ROOT = Path(__file__).parents[1]
-RESULTS, PAGE = ROOT / "results" / "reproduce", ROOT / "docs" / "results.md"
+RESULTS, DOCS = ROOT / "results" / "reproduce", ROOT / "docs"
+PAGE = DOCS / "results.md"
 HEAD = """# Results
 
 Written by `python -m benchmarks.results`, never by hand, from the files in
@@ -42,7 +44,8 @@ def main() -> None:
     parser.add_argument("--table", action="store_true", help="make no runs")
     asked = parser.parse_args()
     for name in asked.names:
-        keep(reproduced(name, asked))
+        folder = asked.out / asked.scale / name
+        keep(reproduced(name, asked), folder / "figures")
     write_page()
 
 
@@ -57,11 +60,20 @@ def reproduced(name: str, asked: argparse.Namespace) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def keep(found: dict[str, Any]) -> None:
-    """One file for each exhibit and scale, in place of an earlier one."""
+def keep(found: dict[str, Any], figures: Path) -> None:
+    """One file for each exhibit and scale, in place of an earlier one; of a figure its
+    pictures too."""
     path = RESULTS / found["scale"] / f"{found['name']}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    if found["name"].startswith("figure"):
+        for picture in sorted(figures.glob("*.png")):
+            shutil.copyfile(picture, DOCS / f"{_stem(found)}-{picture.name}")
+
+
+def _stem(found: dict[str, Any]) -> str:
+    """What the names of its pictures begin with."""
+    return f"results-{found['scale']}-{found['name']}"
 
 
 def kept() -> list[dict[str, Any]]:
@@ -72,7 +84,7 @@ def kept() -> list[dict[str, Any]]:
 
 def page() -> str:
     """The whole page as text."""
-    parts = [f"#{exhibit_text(one)}\n{made_by(one)}" for one in kept()]
+    parts = [f"#{exhibit_text(one)}\n{pictures(one)}{made_by(one)}" for one in kept()]
     return HEAD + behind(kept()) + "\n".join(parts)
 
 
@@ -93,6 +105,12 @@ def behind(results: list[dict[str, Any]]) -> str:
                 lines.append(f"{where}: {ratio:.2g} times the published error.")
     told = "".join(f"- {line}\n" for line in dict.fromkeys(lines))
     return "## Where we are behind\n\n" + (told or "Nowhere, in what was run.\n") + "\n"
+
+
+def pictures(result: dict[str, Any]) -> str:
+    """What was drawn, if it was."""
+    found = sorted(DOCS.glob(f"{_stem(result)}-*.png"))
+    return "".join(f"![{path.stem}]({path.name})\n\n" for path in found)
 
 
 def made_by(result: dict[str, Any]) -> str:

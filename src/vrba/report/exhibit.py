@@ -1,5 +1,6 @@
 """A table or a figure of a paper: what was published, and what has come of it."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -72,7 +73,7 @@ def page_of_exhibit(
 
 
 def _title(content: Mapping[str, Any]) -> str:
-    name = content["name"].capitalize()
+    name = re.sub(r"(\d)", r" \1", content["name"].capitalize(), count=1)
     return f"{name}, scale {content['scale']}: {content['title']}"
 
 
