@@ -20,7 +20,10 @@ from vrba.report import exhibit_text
 IS_LONG = True
 ROOT = Path(__file__).parents[1]
 RESULTS, DOCS = ROOT / "results" / "reproduce", ROOT / "docs"
-PAGE = DOCS / "results.md"
+PAGE, README = DOCS / "results.md", ROOT / "README.md"
+SHELF = ROOT / "results" / "shelf.json"
+SHOWN = ("burgers", "allen-cahn", "kdv", "peak-poisson", "lshape", "poisson5d", "heat")
+MARKS = ("<!-- written by python -m benchmarks.results -->\n", "<!-- until here -->")
 HEAD = """# Results
 
 Written by `python -m benchmarks.results`, never by hand, from the files in
@@ -126,9 +129,38 @@ def made_by(result: dict[str, Any]) -> str:
     return "Made by\n" + "".join(dict.fromkeys(found)) if found else ""
 
 
+def summary() -> str:
+    """A few problems of the shelf, for the README."""
+    found = json.loads(SHELF.read_text(encoding="utf-8"))
+    text = "| problem | minutes | `vrba solve` | evenly drawn points | ratio |\n"
+    text += "|---|---|---|---|---|\n"
+    for name in SHOWN:
+        one = found[name]
+        ours, even = (
+            one["arms"][arm]["selected"]["median"] for arm in ("vrba", "uniform")
+        )
+        ratio = 1 / one["against_baseline"]["vrba"]["median"]
+        minutes, seeds = (
+            one["settings"]["flags"]["minutes"],
+            one["settings"]["num_seeds"],
+        )
+        told = f"{minutes:g}" + (f", median of {seeds} seeds" if seeds > 1 else "")
+        text += f"| `{name}` | {told} | {ours:.1e} | {even:.1e} | {ratio:.2g} |\n"
+    return text
+
+
+def readme() -> str:
+    """The README with its table as it is now."""
+    text = README.read_text(encoding="utf-8")
+    before, rest = text.split(MARKS[0])
+    _, after = rest.split(MARKS[1])
+    return before + MARKS[0] + summary() + MARKS[1] + after
+
+
 def write_page() -> None:
-    """To the docs."""
+    """To the docs, and the table of the README."""
     PAGE.write_text(page(), encoding="utf-8")
+    README.write_text(readme(), encoding="utf-8")
     print(f"See {PAGE.relative_to(ROOT)}.")
 
 

@@ -257,6 +257,17 @@ def make_targets(text):
     }
 
 
+def test_pages_of_results_are_up_to_date():
+    """They are written from what is kept in `results`, not by hand."""
+    spec = importlib.util.spec_from_file_location(
+        "results", ROOT / "benchmarks" / "results.py"
+    )
+    writer = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(writer)
+    for path, text in ((writer.PAGE, writer.page()), (writer.README, writer.readme())):
+        assert path.read_text() == text, "run `python -m benchmarks.results`"
+
+
 def missing_tests(text):
     """Tests that are named as `test_file.py::test_name` and do not exist."""
     named = re.findall(r"(test_\w+\.py)::(test_\w+)", text)
