@@ -2,161 +2,192 @@
 `sensitivity` share."""
 
 import argparse
+import hashlib
 import json
 import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import matplotlib
+import matplotlib.pyplot as plt
 
 import vrba
 from vrba.cli.machine import environment, num_cores
+from vrba.core import describe, ending, write_atomically
 from vrba.train import Recipe
 
-matplotlib.use("Agg")
-
-import matplotlib.pyplot as plt
-
 ROOT = Path(__file__).parents[1]
+ENDS = ("time_reached", "num_steps_reached")
+
+
+class Group(NamedTuple):
+    """Variants by name, and the one that they are compared with."""
+
+    baseline: str
+    variants: Mapping[str, Callable[[], Recipe]]
 
 
 class Study(NamedTuple):
-    """Variants of a recipe by group and name; the first of all is what the others are
-    compared with."""
+    """Groups of variants, each with a budget of so many minutes."""
 
     name: str
     title: str
     problem: vrba.AbstractProblem
-    groups: Mapping[str, Mapping[str, Callable[[], Recipe]]]
+    minutes: float
+    groups: Mapping[str, Group]
     head: str
 
     @property
     def variants(self) -> dict[str, Callable[[], Recipe]]:
         """All of them by name."""
-        return {n: make for group in self.groups.values() for n, make in group.items()}
+        groups = self.groups.values()
+        return {name: make for one in groups for name, make in one.variants.items()}
 
     @property
     def file(self) -> Path:
         """What is kept."""
         return ROOT / "results" / f"{self.name}.json"
 
+    def run(self, name: str, seed: int) -> Path:
+        """Where one run is kept; another recipe is another run."""
+        text = json.dumps(describe(self.variants[name]()), sort_keys=True, default=str)
+        mark = hashlib.sha256(f"{self.minutes} {text}".encode()).hexdigest()[:12]
+        return ROOT / "runs" / self.name / f"{mark}-{seed}.json"
+
 
 def main(study: Study) -> None:
     """Makes the runs that are missing, then the page and its figure."""
     parser = argparse.ArgumentParser(description=study.title)
-    parser.add_argument("--minutes", type=float, default=2.0)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--table", action="store_true", help="write the page only")
-    parser.add_argument("--run", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--run", nargs=2, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.run is not None:
-        name, seed, out = asked.run
-        solve_one(study, name, seed, out, asked.minutes)
+        solve_one(study, asked.run[0], int(asked.run[1]))
         return
     if not asked.table:
-        make_missing(study, asked)
+        failures = make_missing(study, range(asked.seeds))
+        keep(study, range(asked.seeds), failures)
+    if not study.file.exists():
+        sys.exit(f"There is no {study.file.name} yet: leave out --table.")
     write_page(study, json.loads(study.file.read_text(encoding="utf-8")))
 
 
-def solve_one(study: Study, name: str, seed: str, out: str, minutes: float) -> None:
-    """One run, in a process of its own."""
-    solution = vrba.solve(
-        study.problem, study.variants[name](), int(seed), minutes, diagnose=0
-    )
+def solve_one(study: Study, name: str, seed: int) -> None:
+    """One run, in a process of its own; one that was stopped is not kept."""
+    recipe = study.variants[name]()
+    solution = vrba.solve(study.problem, recipe, seed, study.minutes, diagnose=0)
+    status = ending(solution.result["status"])
+    if status not in ENDS:
+        sys.exit(f"ended with {status}")
     keys = ("step", "seconds", "errors", "residual_l2", "score")
-    found = {key: solution.result[key] for key in keys}
+    found = {"seed": seed, "status": status} | {k: solution.result[k] for k in keys}
     found["program"] = solution.result["about"]["program"]
-    Path(out).write_text(json.dumps(found), encoding="utf-8")
+    path = study.run(name, seed)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, json.dumps(found).encode())
 
 
-def make_missing(study: Study, asked: argparse.Namespace) -> None:
-    """As many at a time as there are cores, with one thread each."""
-    folder = ROOT / "runs" / study.name / f"{asked.minutes:g}"
-    folder.mkdir(parents=True, exist_ok=True)
-    waiting = []
-    for seed in range(asked.seeds):
-        for number, name in enumerate(study.variants):
-            out = folder / f"{number}-{seed}.json"
-            if not out.exists():
-                waiting.append((name, str(seed), str(out)))
-    running: list[subprocess.Popen] = []
-    module = f"benchmarks.{study.name}"
-    while waiting or running:
-        while waiting and len(running) < num_cores():
-            run = waiting.pop(0)
-            print(*run[:2], flush=True)
-            words = ["--minutes", f"{asked.minutes:g}", "--run", *run]
-            command = [sys.executable, "-m", module, *words]
-            running.append(
-                subprocess.Popen(
-                    command, cwd=ROOT, env=environment(1), stderr=subprocess.DEVNULL
-                )
-            )
-        running[0].wait()
-        running = [process for process in running if process.poll() is None]
-    found = {}
-    for number, name in enumerate(study.variants):
-        runs = [folder / f"{number}-{seed}.json" for seed in range(asked.seeds)]
-        runs = [json.loads(run.read_text("utf-8")) for run in runs if run.exists()]
-        found[name] = runs
-    content = {"minutes": asked.minutes, "variants": found}
-    study.file.parent.mkdir(exist_ok=True)
-    study.file.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+def make_missing(study: Study, seeds: range) -> list[str]:
+    """As many at a time as there are cores, with one thread each; says what failed."""
+    each = [(name, seed) for seed in seeds for name in study.variants]
+    waiting = [run for run in each if not study.run(*run).exists()]
+    running: dict[tuple[str, int], subprocess.Popen] = {}
+    failures = []
+    try:
+        while waiting or running:
+            while waiting and len(running) < num_cores():
+                running[waiting[0]] = started(study, *waiting.pop(0))
+            time.sleep(0.2)
+            for run in [run for run, one in running.items() if one.poll() is not None]:
+                if running.pop(run).returncode:
+                    failures.append(f"{run[0]}, seed {run[1]}")
+    finally:
+        for process in running.values():
+            process.kill()
+            process.wait()
+    return failures
 
 
-def errors_of(runs: list[dict[str, Any]]) -> list[float]:
-    """Of the iterate selected by residual, seed by seed."""
-    return [run["errors"]["selected"] for run in runs]
+def started(study: Study, name: str, seed: int) -> subprocess.Popen:
+    """A run, in a session of its own: Ctrl-C ends it through us."""
+    print(f"{name}, seed {seed}", flush=True)
+    command = [sys.executable, "-m", f"benchmarks.{study.name}"]
+    return subprocess.Popen(
+        [*command, "--run", name, str(seed)],
+        cwd=ROOT,
+        env=environment(1),
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def keep(study: Study, seeds: range, failures: list[str]) -> None:
+    """All runs in one file."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for name in study.variants:
+        runs = [path for seed in seeds if (path := study.run(name, seed)).exists()]
+        found[name] = [json.loads(run.read_text(encoding="utf-8")) for run in runs]
+    content = {"minutes": study.minutes, "variants": found, "failures": failures}
+    text = json.dumps(content, indent=1) + "\n"
+    write_atomically(study.file, text.encode())
+
+
+def errors_of(runs: list[dict[str, Any]]) -> dict[int, float]:
+    """Of the iterate selected by residual, by seed."""
+    return {run["seed"]: run["errors"]["selected"] for run in runs}
 
 
 def shown(values: list[float], form: str) -> str:
     """The median, and the ends."""
+    if not values:
+        return "none"
     middle = statistics.median(values)
     return f"{middle:{form}} [{min(values):{form}}, {max(values):{form}}]"
 
 
 def write_page(study: Study, content: dict[str, Any]) -> None:
     """The table and the figure."""
-    found = content["variants"]
-    usual = errors_of(next(iter(found.values())))
-    lines = []
-    for group, variants in study.groups.items():
-        for name in variants:
+    found, lines = content["variants"], []
+    for title, group in study.groups.items():
+        usual = errors_of(found.get(group.baseline, []))
+        for name in group.variants:
             errors = errors_of(found.get(name, []))
-            if not errors:
-                continue
-            paired = [e / u for e, u in zip(errors, usual, strict=False)]
-            steps = statistics.median(run["step"] for run in found[name])
-            cells = [
-                group,
-                name,
-                shown(errors, ".1e"),
-                shown(paired, ".2g"),
-                f"{steps:.0f}",
-                str(len(errors)),
-            ]
+            ratios = [errors[seed] / usual[seed] for seed in errors if seed in usual]
+            steps = [float(run["step"]) for run in found.get(name, [])]
+            cells = [title, name, shown(list(errors.values()), ".1e"), group.baseline]
+            cells += [shown(ratios, ".2g"), shown(steps, ".0f"), str(len(errors))]
             lines.append(f"| {' | '.join(cells)} |")
-    heads = "| | variant | error | error / default, same seed | steps | seeds |\n"
-    text = f"# {study.title}\n\n{study.head}\n\n![]({study.name}.png)\n\n"
+    programs = {
+        f"{run['program']['commit']}, {run['program']['device']}"
+        for runs in found.values()
+        for run in runs
+    }
+    text = f"# {study.title}\n\n{study.head}\n\n"
+    text += f"![Errors of all variants]({study.name}.png)\n\n"
     text += f"{content['minutes']:g} minutes a run, one thread.\n\n"
-    text += heads + "|---|---|---|---|---|---|\n" + "\n".join(lines) + "\n"
+    text += "| | variant | error | beside | ratio, same seed | steps | seeds |\n"
+    text += "|---|---|---|---|---|---|---|\n" + "\n".join(lines) + "\n\n"
+    text += "".join(f"Failed: {run}\n\n" for run in content["failures"])
+    text += f"Made by {'; '.join(sorted(programs))}.\n"
     (ROOT / "docs" / f"{study.name}.md").write_text(text, encoding="utf-8")
     draw(study, found)
     print(f"See docs/{study.name}.md.")
 
 
 def draw(study: Study, found: Mapping[str, list[dict[str, Any]]]) -> None:
-    """A dot for each seed, a bar at the median, the default as a line."""
+    """A dot for each seed, a bar at the median, the first variant as a line."""
     names = [name for name in study.variants if found.get(name)]
     figure, axes = plt.subplots(figsize=(7, 0.28 * len(names) + 1.2))
     for place, name in enumerate(reversed(names)):
-        errors = errors_of(found[name])
+        errors = list(errors_of(found[name]).values())
         axes.plot(errors, [place] * len(errors), "o", ms=4, color="C0", alpha=0.6)
         axes.plot(statistics.median(errors), place, "|", ms=14, mew=2, color="C3")
-    axes.axvline(statistics.median(errors_of(found[names[0]])), color="0.7", lw=1)
+    usual = statistics.median(errors_of(found[names[0]]).values())
+    axes.axvline(usual, color="0.7", lw=1)
     axes.set_yticks(range(len(names)), list(reversed(names)))
     axes.set_xscale("log")
     axes.set_xlabel("relative L2 error: each seed, and the median")

@@ -28,6 +28,7 @@ def exports(package: ModuleType) -> list[str]:
 def documented() -> dict[str, list[Any]]:
     """Exported classes and functions by kind: policies first, core last."""
     above = (vrba.problems, vrba.domains, vrba.models, vrba.train, vrba.fields)
+    above += (vrba.train.published,)
     rooms = (vrba, *above, vrba.optim, vrba.diagnose, vrba.report, vrba.core)
     values = [getattr(room, name) for room in rooms for name in exports(room)]
     values = [v for v in values if getattr(v, "__module__", "").startswith("vrba.")]

@@ -1,6 +1,7 @@
 """`vrba reproduce`: every table and figure, at the smallest scale."""
 
 import json
+import math
 import os
 import statistics
 from pathlib import Path
@@ -8,7 +9,9 @@ from pathlib import Path
 import pytest
 from cli_cases import call, children_in_this_process
 
-from vrba.cli import paper
+from vrba.cli import paper, reproduce
+from vrba.cli.compare import Outcome
+from vrba.cli.comparison import ComparisonFolder
 from vrba.cli.paper import Arm, Exhibit, Experiment
 from vrba.cli.paper.result import result_of
 from vrba.cli.reproduce import known_exhibits
@@ -73,31 +76,72 @@ def test_rows_are_those_of_the_runs(done, folder, exhibit):
 
 
 def test_more_seeds_are_added_to_what_is_there(done, folder):
-    made = folder / "all" / "tiny" / "burgers-rad" / "rad" / "seed-0" / "recipe.json"
-    before = made.stat().st_mtime_ns
-    experiment = EXPERIMENTS["burgers-rad"]
-    code, _, err = call(
-        "compare", "--resume", made.parents[2], "--seeds", "2", "--json"
-    )
+    path = folder / "all" / "tiny" / "burgers-own"
+    made = path / "vrba" / "seed-0" / "recipe.json"
+    before, words = made.stat().st_mtime_ns, ["--scale", "tiny", "--out", "all"]
+    code, out, err = call("compare", "--resume", path, "--seeds", "2", "--json")
     assert code == 0, err
-    content = read(made.parents[2] / "comparison.json")
-    assert [run["seed"] for run in content["runs"]] == [0, 1]
+    content = read(path / "comparison.json")
+    assert sorted({run["seed"] for run in content["runs"]}) == [0, 1]
     assert made.stat().st_mtime_ns == before
-    code, out, err = call(
-        "reproduce", "table2", "--scale", "tiny", "--out", "all", "--table", "--json"
-    )
-    assert code == 0, err
+    code, out, err = call("reproduce", "table2", *words, "--json")
+    assert code == 0 and "was begun with 2 seeds" in err
     (row,) = [
         row
         for row in json.loads(out.splitlines()[-1])["exhibits"][0]["rows"]
-        if row.get("word") == "rad" and row["experiment"] == experiment.title
+        if row.get("word") == "vrba" and row["experiment"].startswith("Burgers")
     ]
-    errors = [run["error"]["selected"] for run in content["runs"]]
-    assert row["seeds"] == [0, 1]
-    assert row["ours"]["median"] == statistics.median(errors)
-    assert [row["ours"]["lowest"], row["ours"]["highest"]] == sorted(errors)
-    code, _, err = call("compare", "--resume", made.parents[2], "--seeds", "1")
+    errors = {
+        (run["arm"], run["seed"]): run["error"]["selected"] for run in content["runs"]
+    }
+    ours = [errors["vrba", seed] for seed in (0, 1)]
+    assert row["seeds"] == [0, 1] and row["ours"]["median"] == statistics.median(ours)
+    assert [row["ours"]["lowest"], row["ours"]["highest"]] == sorted(ours)
+    gains = [errors["uniform", seed] / errors["vrba", seed] for seed in (0, 1)]
+    assert row["gain"] == pytest.approx(statistics.median(gains))
+    code, _, err = call("compare", "--resume", path, "--seeds", "1")
     assert code == 2 and "less than the 2" in err
+
+
+def test_another_experiment_in_the_folder_is_refused(done, folder):
+    path = folder / "all" / "tiny" / "burgers-own" / "comparison.json"
+    content = path.read_text()
+    path.write_text(content.replace('"points": 64', '"points": 65'))
+    code, out, err = call(
+        "reproduce", "table2", "--scale", "tiny", "--out", "all", "--json"
+    )
+    path.write_text(content)
+    assert code == 2 and not out and "was begun with other flags" in err
+
+
+def test_failures_are_told_and_not_lost(done, folder):
+    path = folder / "all" / "tiny" / "burgers-own" / "comparison.json"
+    before = path.read_text()
+    content = json.loads(before) | {"failures": {"vrba, seed 7": "no memory"}}
+    path.write_text(json.dumps(content))
+    words = ["table2", "--scale", "tiny", "--out", "all", "--table"]
+    for _ in range(2):  # written again, it is still there
+        code, out, _ = call("reproduce", *words)
+        assert code == 1 and "- vrba, seed 7: no memory\n" in out
+    page = folder / "all" / "tiny" / "table2" / "report.html"
+    assert "vrba, seed 7: no memory" in page.read_text()
+    path.write_text(before)
+
+
+def test_a_stop_leaves_a_table_of_what_is_done(done, folder, monkeypatch):
+    """The first comparison is stopped, and the others are only looked at."""
+    calls = []
+
+    def stopped(flags):
+        calls.append(flags)
+        there = ComparisonFolder(flags.resume)
+        return Outcome(there, there.write(*there.read(), {}), True)
+
+    monkeypatch.setattr(reproduce, "carry_out", stopped)
+    code, out, err = call("reproduce", "table1", "--scale", "tiny", "--out", "all")
+    assert code == 130 and len(calls) == 1
+    assert "| Allen-Cahn, self-scaled Broyden, sampling | Quadratic" in out
+    assert "To go on: vrba reproduce table1 --scale tiny --out all\n" in err
 
 
 @pytest.mark.parametrize(
@@ -128,9 +172,11 @@ def test_gains_and_ratios_by_hand():
     spread = lambda value: dict.fromkeys(("median", "lowest", "highest"), value)
     found = {"old": 6e-2, "uniform": 3e-2, "new": 2e-2}
     each = {arm: {"selected": spread(e), "last": spread(e)} for arm, e in found.items()}
-    runs = [{"arm": arm, "seed": 4} for arm in found]
+    runs = [
+        {"arm": arm, "seed": 4, "error": {"selected": e}} for arm, e in found.items()
+    ]
     content = {"arms": each, "runs": runs, "floor": 0.0}
-    result = result_of(Exhibit("t", "T", (experiment,)), "tiny", {"one": content})
+    result = result_of(Exhibit("t1", "T", (experiment,)), "paper", {"one": content})
     old, fair, new = result["rows"]
     assert new["published_gain"] == pytest.approx(8) and fair["published_gain"] is None
     assert new["gain"] == pytest.approx(3) and new["fair_gain"] == pytest.approx(1.5)
@@ -161,3 +207,22 @@ def test_arms_that_have_not_ended_leave_their_cells_empty():
 def test_an_experiment_needs_every_scale():
     with pytest.raises(ValueError, match="`scales` must be"):
         Experiment("one", "One", "burgers", (), {"tiny": {}})
+
+
+def test_what_is_not_finite_is_told():
+    """A file has nothing in its place."""
+    experiment = EXPERIMENTS["burgers-own"]
+    ends = {"median": None, "lowest": 1e-3, "highest": None}
+    row = {"experiment": "One", "label": "Arm", "published": None, "ours": ends}
+    content = {"name": "t", "title": "T", "scale": "tiny", "rows": [row]}
+    content |= {"differences": {}, "comparisons": {}}
+    assert "| not finite [1.0e-3, not finite] |" in exhibit_text(content)
+    spread = {"median": math.inf, "lowest": math.inf, "highest": math.inf}
+    runs = [
+        {"arm": "uniform", "seed": 0, "error": {"selected": 1e-3}},
+        {"arm": "vrba", "seed": 0, "error": {"selected": math.inf}},
+    ]
+    found = {"arms": {"vrba": {"selected": spread}}, "runs": runs}
+    exhibit = Exhibit("t", "T", (experiment,))
+    result = result_of(exhibit, "tiny", {experiment.name: found})
+    assert result["rows"][1]["gain"] == 0.0

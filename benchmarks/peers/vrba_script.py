@@ -17,7 +17,7 @@ from vrba import optim
 from vrba.adapt import presets
 from vrba.core import precision
 from vrba.problems import Formulation
-from vrba.train import Silent, default_recipe
+from vrba.train import FixedBalance, Silent, default_recipe
 from vrba.train.about import program
 from vrba.train.solution import reference_of, relative_error
 
@@ -61,7 +61,8 @@ def main() -> None:
     with precision("float64"):
         recipe = default_recipe(Formulation(problem), asked.minutes, optimizer, model)
     sizes = {"num_points": asked.points, "pool_size": asked.pool}
-    recipe = dataclasses.replace(recipe, **sizes)
+    # terms weigh what they do in the other packages
+    recipe = dataclasses.replace(recipe, balance=FixedBalance(), **sizes)
     if "uniform" in asked.arm:
         recipe = dataclasses.replace(recipe, policy=presets.uniform())
     versions = {name: version(name) for name in ("vrba", "jax")}

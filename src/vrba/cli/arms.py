@@ -4,7 +4,7 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-_BASELINE = "uniform"
+BASELINE = "uniform"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Settings:
     @property
     def baseline(self) -> str:
         """The arm that the others are measured against."""
-        return _BASELINE if _BASELINE in self.arms else self.arms[0]
+        return BASELINE if BASELINE in self.arms else self.arms[0]
 
     def runs(self) -> list[tuple[str, int]]:
         """Arms and seeds, seed by seed; each seed begins with another arm, so that what

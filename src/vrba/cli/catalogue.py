@@ -20,6 +20,7 @@ from .names import (
     known_policies,
     known_potentials,
     known_problems,
+    known_recipes,
 )
 from .operator_recipe import known_models
 
@@ -42,6 +43,7 @@ def catalogue() -> dict[str, list[Entry]]:
         + _others(adapt, adapt.AbstractPotential, known_potentials()),
         "optimizers": _typed(known_optimizers())
         + _others(optim, optim.AbstractOptimizer, known_optimizers()),
+        "recipes": _typed(known_recipes()),
         "models": _typed(known_models())
         + _others(models, models.AbstractArchitecture, {}),
         "data": _typed(known_makers()),

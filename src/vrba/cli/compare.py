@@ -30,7 +30,7 @@ from .machine import choose_jobs, share_of_cores
 from .names import known_policies, known_problems, listed
 from .operator_recipe import OperatorFlags, data_file, is_data, known_arms
 from .outcome import as_json
-from .recipe import RecipeFlags
+from .recipe import RecipeFlags, dtype_asked
 from .subjects import AbstractSubject, Equation, Pairing, recipes_of
 from .target import file_of, free_folder, name_of
 from .watcher import Watcher
@@ -193,9 +193,14 @@ def _check(flags: Compare) -> None:
             )
 
 
+def settings_of(flags: Compare) -> Settings:
+    """What a new comparison would be asked for."""
+    return _new(flags).settings
+
+
 def _new(flags: Compare) -> _Plan:
     minutes, target = flags.minutes, flags.target or ""
-    with precision(flags.recipe.dtype or "float64"):
+    with precision(dtype_asked(flags.recipe.dtype, flags.recipe.recipe)):
         subject = _subject(flags, target)
         if subject.command == "solve" and (minutes, flags.recipe.steps) == (None, None):
             minutes = _MINUTES
@@ -258,7 +263,8 @@ def _resumed(flags: Compare, out: Path) -> _Plan:
                 f"`{out}`: leave it out, or give more."
             )
         settings = dataclasses.replace(settings, num_seeds=flags.seeds)
-    with precision(settings.flags.get("dtype") or "float64"):
+    asked = (settings.flags.get("dtype"), settings.flags.get("recipe"))
+    with precision(dtype_asked(*asked)):
         if settings.command == "train":
             scale = settings.flags.get("scale")
             pairs = open_pairs(data_file(settings.target, scale))

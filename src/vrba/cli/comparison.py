@@ -69,6 +69,10 @@ class ComparisonFolder:
         except (json.JSONDecodeError, KeyError, TypeError) as error:
             raise UsageError(f"`{self.file}` cannot be read: {error}.") from error
 
+    def failures(self) -> dict[str, str]:
+        """What was written of runs that failed."""
+        return dict(json.loads(self.file.read_text(encoding="utf-8"))["failures"])
+
     def result(self, arm: str, seed: int) -> dict[str, Any] | None:
         """What a run has come to, if it has ended and was not interrupted."""
         try:

@@ -61,21 +61,21 @@ def new_recipe(
     start: Path | None,
 ) -> Recipe:
     """The default recipe of the problem and the optimizer, with the flags on top."""
-    optimizer, formulation = _optimizer(flags), Formulation(problem)
-    if flags.recipe is not None:
-        base = _published(flags.recipe, flags, start)
-        return _changed(base, flags)
-    base = default_recipe(formulation, minutes, optimizer)
-    if start is not None:  # its network is what training begins with
-        model = rebuild(_described(start)["model"], known_classes())
-        base = dataclasses.replace(base, model=model)
-    model = _model(base, flags) or base.model
-    base = default_recipe(formulation, minutes, optimizer, model)
+    base = _published(flags, problem, start)
+    if base is None:
+        base = _default(flags, problem, minutes, start)
     recipe = _changed(base, flags)
     if not isinstance(recipe.policy, AbstractTimed):
         return recipe
     policy = along_time(recipe.policy, problem.domain.coordinates)
     return dataclasses.replace(recipe, policy=policy)
+
+
+def dtype_asked(dtype: str | None, recipe: str | None) -> str:
+    """The type of all numbers of a new run: as given, or that of a recipe by name."""
+    if dtype is not None or recipe is None:
+        return dtype or "float64"
+    return pick("recipe", recipe, known_recipes())().dtype
 
 
 def resumed_recipe(flags: RecipeFlags, run: Path) -> Recipe:
@@ -149,14 +149,43 @@ def _described(run: Path) -> dict[str, Any]:
         raise UsageError(str(error)) from error
 
 
-def _published(name: str, flags: RecipeFlags, start: Path | None) -> Recipe:
-    """A recipe by its name, with the potential that is asked for."""
-    make = pick("recipe", name, known_recipes())
+def _default(
+    flags: RecipeFlags,
+    problem: AbstractProblem,
+    minutes: float | None,
+    start: Path | None,
+) -> Recipe:
+    """What suits the problem, the optimizer, the time and the network."""
+    optimizer, formulation = _optimizer(flags), Formulation(problem)
+    base = default_recipe(formulation, minutes, optimizer)
+    if start is not None:  # its network is what training begins with
+        model = rebuild(_described(start)["model"], known_classes())
+        base = dataclasses.replace(base, model=model)
+    model = _model(base, flags) or base.model
+    return default_recipe(formulation, minutes, optimizer, model)
+
+
+def _published(
+    flags: RecipeFlags, problem: AbstractProblem, start: Path | None
+) -> Recipe | None:
+    """A recipe by its name, with the potential that is asked for; a problem that brings
+    a network keeps it."""
+    if flags.recipe is None:
+        return None
+    make = pick("recipe", flags.recipe, known_recipes())
+    given = f"`--recipe {flags.recipe}`"
     if start is not None:
-        raise UsageError(f"`--recipe {name}` brings a network: leave out `--start`.")
+        raise UsageError(f"{given} brings a network: leave out `--start`.")
     recipe, optimizer = make(_potential(flags)), _optimizer(flags)
+    if problem.model is not None:
+        recipe = dataclasses.replace(recipe, model=problem.model)
     if optimizer is None:
         return recipe
+    if optimizer.needs_residuals:
+        raise UsageError(
+            f"`--optimizer {flags.optimizer}` needs another recipe than {given}, which "
+            "is for many cheap steps: leave one of them out."
+        )
     return dataclasses.replace(recipe, optimizer=optimizer)
 
 

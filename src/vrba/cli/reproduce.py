@@ -1,6 +1,7 @@
 """`vrba reproduce`: tables and figures of the paper, beside what was published."""
 
 import dataclasses
+import json
 import shlex
 import sys
 from pathlib import Path
@@ -12,7 +13,8 @@ from ..core import write_atomically
 from ..report import exhibit_text, write_exhibit
 from . import paper
 from ._base import DONE, FAILED, INTERRUPTED, AbstractFolderCommand, UsageError
-from .compare import Compare, Outcome, carry_out
+from .arms import Settings
+from .compare import Compare, Outcome, carry_out, settings_of
 from .comparison import ComparisonFolder
 from .drawing import draw_report
 from .flags import Count, Folder, Switch
@@ -53,7 +55,7 @@ class Reproduce(AbstractFolderCommand):
         ),
     ] = None
     scale: Annotated[
-        str, arg(help="paper (hours), laptop (minutes a row) or tiny (seconds)")
+        str, arg(help="paper (hours to days a row), laptop (minutes) or tiny (seconds)")
     ] = "laptop"
     seeds: int = 1
     """So many seeds, the same for every row."""
@@ -71,32 +73,26 @@ class Reproduce(AbstractFolderCommand):
         exhibits, scale = _asked(self)
         out = (self.out or Path("runs/reproduce")) / scale
         done: dict[str, Outcome] = {}
+        is_stopped = False
         for experiment in _experiments(exhibits):
-            done[experiment.name] = self._made(experiment, scale, out)
-            if done[experiment.name].is_stopped:
-                words = [word for word in self.words if word != "--table"]
-                again = shlex.join(["vrba", *words])
-                sys.stderr.write(f"Stopped, and all is saved. To go on: {again}\n")
-                return INTERRUPTED
+            if is_stopped:
+                outcome = _as_it_is(ComparisonFolder(out / experiment.name))
+            else:
+                outcome = _compared(experiment, scale, out / experiment.name, self)
+            is_stopped |= outcome.is_stopped
+            done[experiment.name] = outcome
         if not any(outcome.folder.file.exists() for outcome in done.values()):
             raise UsageError(f"There is nothing in `{out}` to make a table of.")
         results = [_written(exhibit, scale, out, done) for exhibit in exhibits]
-        if self.json:
-            told = as_json({"folder": str(out), "exhibits": results}) + "\n"
-        else:
-            told = "\n".join(f"{exhibit_text(one)}\n" for one in results)
-            told += f"See {out}.\n"
-        sys.stdout.write(told)
+        _tell(self, results, out)
+        if is_stopped:
+            again = shlex.join(["vrba", *self.words])
+            sys.stderr.write(f"Stopped, and all is saved. To go on: {again}\n")
+        _draw(exhibits, results, out, done, raises=self.debug)
+        if is_stopped:
+            return INTERRUPTED
         failed = any(outcome.content["failures"] for outcome in done.values())
         return FAILED if failed else DONE
-
-    def _made(self, experiment: Experiment, scale: str, out: Path) -> Outcome:
-        """The comparison of an experiment, begun or gone on with."""
-        folder = out / experiment.name
-        outcome = _compared(experiment, scale, folder, self)
-        if not self.table:
-            draw_report(folder, raises=self.debug)
-        return outcome
 
 
 def _asked(flags: Reproduce) -> tuple[list[Exhibit], str]:
@@ -123,46 +119,106 @@ def _experiments(exhibits: list[Exhibit]) -> list[Experiment]:
 def _compared(
     experiment: Experiment, scale: str, folder: Path, flags: Reproduce
 ) -> Outcome:
+    """The comparison of an experiment: begun, gone on with, or looked at."""
     there = ComparisonFolder(folder)
     if flags.table:
-        if not there.file.exists():
-            return Outcome(there, {"failures": {}}, False)
-        settings, problem = there.read()
-        return Outcome(there, there.write(settings, problem, {}), False)
-    shared: dict[str, Any] = {"jobs": flags.jobs, "debug": flags.debug}
-    if there.file.exists():
-        settings, _ = there.read()
-        shared["seeds"] = max(flags.seeds, settings.num_seeds)
-        return carry_out(Compare(resume=folder, **shared))
+        return _as_it_is(there)
     given = dict(experiment.scales[scale])
     own = {field.name for field in dataclasses.fields(RecipeFlags)}
     recipe = RecipeFlags(**{name: given.pop(name) for name in own & set(given)})
-    return carry_out(
-        Compare(
-            experiment.target,
-            ",".join(arm.word for arm in experiment.arms),
-            experiment.settings,
-            recipe,
-            seeds=flags.seeds,
-            out=folder,
-            **given,
-            **shared,
-        )
+    words = ",".join(arm.word for arm in experiment.arms)
+    shared: dict[str, Any] = {"jobs": flags.jobs, "debug": flags.debug}
+    wanted = Compare(
+        experiment.target,
+        words,
+        experiment.settings,
+        recipe,
+        seeds=flags.seeds,
+        out=folder,
+        **given,
+        **shared,
     )
+    if not there.file.exists():
+        return carry_out(wanted)
+    settings, _ = there.read()
+    _check_same(settings, settings_of(wanted), folder)
+    shared["seeds"] = max(flags.seeds, settings.num_seeds)
+    if shared["seeds"] > flags.seeds:
+        sys.stderr.write(f"`{folder}` was begun with {shared['seeds']} seeds.\n")
+    return carry_out(Compare(resume=folder, **shared))
+
+
+def _check_same(there: Settings, wanted: Settings, folder: Path) -> None:
+    """Refuses to go on with what was asked for otherwise; seeds can be added."""
+    for name in ("command", "target", "set", "arms", "flags"):
+        old, new = getattr(there, name), getattr(wanted, name)
+        if name == "arms":
+            old, new = sorted(old), sorted(new)
+        if old != new:
+            raise UsageError(
+                f"`{folder}` was begun with other {name}, {old} and not {new}: choose "
+                "another `--out`, or move it away."
+            )
+
+
+def _as_it_is(there: ComparisonFolder) -> Outcome:
+    """What has ended so far; nothing is made."""
+    if not there.file.exists():
+        return Outcome(there, {"failures": {}}, False)
+    settings, problem = there.read()
+    return Outcome(there, there.write(settings, problem, there.failures()), False)
 
 
 def _written(
     exhibit: Exhibit, scale: str, out: Path, done: dict[str, Outcome]
 ) -> dict[str, Any]:
-    """Result, table and page of one exhibit, in a folder of its own."""
+    """Result and table of one exhibit, in a folder of its own."""
     contents = {one.name: done[one.name].content for one in exhibit.experiments}
-    result = result_of(exhibit, scale, contents)
+    text = as_json(result_of(exhibit, scale, contents), indent=1) + "\n"
+    result = json.loads(text)
     folder = out / exhibit.name
     folder.mkdir(parents=True, exist_ok=True)
-    text = as_json(result, indent=1) + "\n"
     write_atomically(folder / "result.json", text.encode())
     write_atomically(folder / "table.md", exhibit_text(result).encode())
-    folders = [done[one.name].folder for one in exhibit.experiments]
-    sources = [found.path for found in folders if found.file.exists()]
-    write_exhibit(result, sources, exhibit.pictures, folder)
     return result
+
+
+def _tell(flags: Reproduce, results: list[dict[str, Any]], out: Path) -> None:
+    """The results on standard output."""
+    if flags.json:
+        told = as_json({"folder": str(out), "exhibits": results}) + "\n"
+    else:
+        told = "\n".join(f"{exhibit_text(one)}\n" for one in results)
+        told += f"See {out}.\n"
+    sys.stdout.write(told)
+    sys.stdout.flush()
+
+
+def _draw(
+    exhibits: list[Exhibit],
+    results: list[dict[str, Any]],
+    out: Path,
+    done: dict[str, Outcome],
+    *,
+    raises: bool,
+) -> None:
+    """Pages of comparisons, then of exhibits; one that fails loses nothing else."""
+    folders = {
+        name: outcome.folder.path
+        for name, outcome in done.items()
+        if outcome.folder.file.exists()
+    }
+    for path in folders.values():
+        draw_report(path, raises=raises)
+    for exhibit, result in zip(exhibits, results, strict=True):
+        names = [one.name for one in exhibit.experiments if one.name in folders]
+        sources = [folders[name] for name in names]
+        try:
+            write_exhibit(result, sources, exhibit.pictures, out / exhibit.name)
+        except Exception as error:
+            if raises:
+                raise
+            told = f"{type(error).__name__}: {error}"
+            sys.stderr.write(
+                f"The page of {exhibit.name} could not be made ({told}).\n"
+            )

@@ -28,6 +28,7 @@ from .outcome import as_json, best_of, sentence, status_of, summary_of_all
 from .recipe import (
     RecipeFlags,
     check_start,
+    dtype_asked,
     dtype_of,
     load_start,
     new_recipe,
@@ -85,8 +86,9 @@ class Solve(AbstractCommand):
     def run(self) -> int:
         """Solves, draws, exports, tells."""
         _check(self)
-        dtype = self.recipe.dtype or "float64"
-        if self.resume is not None:
+        if self.resume is None:
+            dtype = dtype_asked(self.recipe.dtype, self.recipe.recipe)
+        else:
             dtype = dtype_of(self.resume)
         with precision(dtype):  # the user's file may make arrays, too
             problem = None

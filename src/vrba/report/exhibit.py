@@ -1,5 +1,6 @@
 """A table or a figure of a paper: what was published, and what has come of it."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,13 +11,14 @@ from .markup import PAGE, Page, Picture, Section, bullets, links, paragraph, tab
 from .several import ComparisonRecord
 from .tables import aligned, short
 
+_AGAINST = "here / published"
 _HEADS = (
     "experiment",
     "arm",
     "published",
     "here",
     "last iterate",
-    "here / published",
+    _AGAINST,
     "gain, published",
     "gain, here",
     "gain, fair",
@@ -28,17 +30,31 @@ _READING = (
     "Errors are relative L2 errors of the iterate that was selected by residual, or of "
     "operators by the error on the validation set: the median over seeds [lowest, "
     "highest]. A gain is the error of the first row of an experiment divided by that "
-    "of this one; the fair gain is against a baseline that is not held back."
+    "of this one for the same seed; the fair gain is against a baseline that is not "
+    "held back."
 )
 
 
 def exhibit_text(content: Mapping[str, Any]) -> str:
     """As Markdown: the table, how it is read, and what differs."""
     text = f"# {_title(content)}\n\n{aligned(_rows(content))}\n{_READING}\n"
+    for name, lines in _said(content).items():
+        text += f"\nWhat {name} says:\n" + "".join(f"- {line}\n" for line in lines)
     for title, lines in content["differences"].items():
         text += f"\n{title}, what differs from what was published:\n"
         text += "".join(f"- {line}\n" for line in lines)
     return text
+
+
+def _said(content: Mapping[str, Any]) -> dict[str, list[str]]:
+    """What the seeds say of arms, what is to be warned of, and which runs failed."""
+    found = {}
+    for name, one in content["comparisons"].items():
+        failed = [f"{run}: {text}" for run, text in one.get("failures", {}).items()]
+        lines = [*one.get("sentences", ()), *one.get("warnings", ()), *failed]
+        if lines:
+            found[name] = lines
+    return found
 
 
 def page_of_exhibit(
@@ -53,12 +69,16 @@ def page_of_exhibit(
         paragraph(f"{title}:") + bullets(lines)
         for title, lines in content["differences"].items()
     )
+    said = "".join(
+        paragraph(f"{name}:") + bullets(lines) for name, lines in _said(content).items()
+    )
     pages = {
         one.name: address_of(Path(path) / PAGE, out)
         for path, one in comparisons.items()
     }
     sections = [
         Section("result", "Result", table(_rows(content)) + paragraph(_READING)),
+        Section("said", "What it says", said or paragraph("Nothing yet.")),
         Section("differences", "What differs", differs or paragraph("Nothing known.")),
         Section("runs", "Runs", f"<p>{links(pages)}</p>"),
     ]
@@ -79,14 +99,23 @@ def _title(content: Mapping[str, Any]) -> str:
 
 def _told(content: Mapping[str, Any]) -> str:
     """How many rows have come out at or below what was published."""
+    if not _is_comparable(content):
+        return "It is smaller than what was published: compare rows with one another."
     ratios = [row.get("to_published") for row in content["rows"]]
     known = [ratio for ratio in ratios if ratio is not None]
     below = sum(ratio <= 1 for ratio in known)
     return f"{below} of {len(known)} rows are at or below the published error."
 
 
+def _is_comparable(content: Mapping[str, Any]) -> bool:
+    """Whether errors may be held against those that were published."""
+    return content["scale"] == "paper"
+
+
 def _rows(content: Mapping[str, Any]) -> list[list[str]]:
-    return [list(_HEADS), *(_row(row) for row in content["rows"])]
+    rows = [list(_HEADS), *(_row(row) for row in content["rows"])]
+    left_out = None if _is_comparable(content) else _HEADS.index(_AGAINST)
+    return [[cell for k, cell in enumerate(row) if k != left_out] for row in rows]
 
 
 def _row(row: Mapping[str, Any]) -> list[str]:
@@ -94,7 +123,7 @@ def _row(row: Mapping[str, Any]) -> list[str]:
     seconds = row.get("seconds")
     return [
         row["experiment"],
-        row["label"],
+        row["label"] + (f" ({row['note']})" if row.get("note") else ""),
         _number(row["published"]),
         _spread(row.get("ours"), floor),
         _spread(row.get("last"), floor),
@@ -108,6 +137,13 @@ def _row(row: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def _bounded(value: float | None, floor: float) -> str:
+    """A file has nothing where a number was not finite."""
+    if value is None:
+        return short(math.inf)
+    return f"<{short(floor)}" if value < floor else short(value)
+
+
 def _number(value: float | None) -> str:
     return "" if value is None else short(value)
 
@@ -116,7 +152,7 @@ def _spread(found: Mapping[str, float] | None, floor: float) -> str:
     """The median, and the ends if they differ; below the floor as a bound."""
     if not found:
         return ""
-    show = lambda value: f"<{short(floor)}" if value < floor else short(value)
+    show = lambda value: _bounded(value, floor)
     if found["lowest"] == found["highest"]:
         return show(found["median"])
     ends = f"[{show(found['lowest'])}, {show(found['highest'])}]"

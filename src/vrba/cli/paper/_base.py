@@ -19,11 +19,12 @@ class Arm:
 
 @dataclasses.dataclass(frozen=True)
 class Cited:
-    """A row that the paper takes from elsewhere."""
+    """A row that the paper takes from elsewhere, and what is to be said of it."""
 
     experiment: str
     label: str
     published: float
+    note: str = ""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,11 +4,9 @@ from ._base import Cited, Exhibit
 from .experiments import (
     ALLEN_CAHN_ADAM,
     ALLEN_CAHN_OWN,
-    ALLEN_CAHN_RAD,
     ALLEN_CAHN_SSBROYDEN,
     BUBBLE,
     BURGERS_OWN,
-    BURGERS_RAD,
     BURGERS_SSBROYDEN,
     KOLMOGOROV,
     WAVE,
@@ -25,18 +23,11 @@ TABLE1 = Exhibit(
 TABLE2 = Exhibit(
     "table2",
     "Allen-Cahn and Burgers: the state of the art",
+    (ALLEN_CAHN_SSBROYDEN, ALLEN_CAHN_OWN, BURGERS_SSBROYDEN, BURGERS_OWN),
     (
-        ALLEN_CAHN_RAD,
-        ALLEN_CAHN_SSBROYDEN,
-        ALLEN_CAHN_OWN,
-        BURGERS_RAD,
-        BURGERS_SSBROYDEN,
-        BURGERS_OWN,
-    ),
-    (
-        Cited("Allen-Cahn", "SOAP", 3.48e-6),
-        Cited("Burgers", "SOAP", 4.03e-5),
-        Cited("Burgers", "SSBroyden, Wolfe search", 1.62e-8),
+        Cited("Allen-Cahn, cited", "SOAP", 3.48e-6, "against 512 modes"),
+        Cited("Burgers, cited", "SOAP", 4.03e-5, "the error of its reference"),
+        Cited("Burgers, cited", "SSBroyden, Wolfe search", 1.62e-8),
     ),
 )
 TABLE3 = Exhibit("table3", "Burgers: adaptivity", (BURGERS_SSBROYDEN,))

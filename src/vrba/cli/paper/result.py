@@ -1,11 +1,13 @@
 """What was published beside what has come of it here."""
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from ._base import Arm, Exhibit, Experiment
+from ...report import pair
+from ..arms import BASELINE
+from ._base import Exhibit, Experiment
 
-_FAIR = "uniform"
 _KEPT = ("settings", "problem", "programs", "measure", "floor", "runs")
 _TOLD = ("sentences", "warnings", "failures")
 
@@ -18,10 +20,7 @@ def result_of(
     rows = [
         row for one in exhibit.experiments for row in _rows(one, contents[one.name])
     ]
-    rows += [
-        {"experiment": row.experiment, "label": row.label, "published": row.published}
-        for row in exhibit.cited
-    ]
+    rows += [dataclasses.asdict(row) for row in exhibit.cited]
     kept = {
         name: {key: content[key] for key in (*_KEPT, *_TOLD) if key in content}
         for name, content in contents.items()
@@ -42,8 +41,12 @@ def result_of(
 
 def _rows(experiment: Experiment, content: Mapping[str, Any]) -> list[dict[str, Any]]:
     """One for each arm; what has not ended has no error."""
-    found = content.get("arms", {})
+    found, floor = content.get("arms", {}), content.get("floor", 0.0)
+    errors: dict[str, dict[int, float]] = {arm.word: {} for arm in experiment.arms}
+    for run in content.get("runs", ()):
+        errors[run["arm"]][run["seed"]] = run["error"]["selected"]
     first = experiment.arms[0]
+    fair = [arm for arm in experiment.arms if arm.word == BASELINE and arm != first]
     rows = []
     for arm in experiment.arms:
         row = {
@@ -53,16 +56,17 @@ def _rows(experiment: Experiment, content: Mapping[str, Any]) -> list[dict[str, 
             "published": arm.published,
             "published_gain": _ratio(first.published, arm.published),
             **_measured(found.get(arm.word)),
-            "gain": _ratio(_median(found, first), _median(found, arm)),
+            "gain": _gain(errors[first.word], errors[arm.word], floor),
+            "seeds": sorted(errors[arm.word]),
+            "floor": floor,
         }
-        fair = [other for other in experiment.arms if other.word == _FAIR]
-        if fair and fair[0] != first:
-            row["fair_gain"] = _ratio(_median(found, fair[0]), _median(found, arm))
-        row["to_published"] = _ratio(_median(found, arm), arm.published)
-        seeds = [
-            run["seed"] for run in content.get("runs", ()) if run["arm"] == arm.word
-        ]
-        rows.append(row | {"seeds": seeds, "floor": content.get("floor", 0.0)})
+        if fair:
+            row["fair_gain"] = _gain(errors[fair[0].word], errors[arm.word], floor)
+        if row["ours"] is not None:
+            row["to_published"] = _ratio(
+                max(row["ours"]["median"], floor), arm.published
+            )
+        rows.append(row)
     return rows
 
 
@@ -72,8 +76,12 @@ def _measured(arm: Mapping[str, Any] | None) -> dict[str, Any]:
     return {name: arm and arm.get(key) for key, name in names.items()}
 
 
-def _median(found: Mapping[str, Any], arm: Arm) -> float | None:
-    return found[arm.word]["selected"]["median"] if arm.word in found else None
+def _gain(
+    baseline: Mapping[int, float], arm: Mapping[int, float], floor: float
+) -> float | None:
+    """The median of the ratios for the same seed."""
+    found = pair(baseline, arm, floor)
+    return None if found is None else found.median
 
 
 def _ratio(above: float | None, below: float | None) -> float | None:

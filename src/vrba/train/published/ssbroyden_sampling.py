@@ -1,6 +1,6 @@
 """Second order, and points that follow the residual."""
 
-from ...adapt import AbstractPotential, Quadratic, Sampling, Smoothing, WithReplacement
+from ...adapt import AbstractPotential, Quadratic, Sampling, Smoothing
 from ...models import MLP
 from ...optim import adam_ssbroyden
 from ..recipe import Recipe
@@ -12,7 +12,8 @@ def ssbroyden_sampling(potential: AbstractPotential | None = None) -> Recipe:
 
     The potential is the quadratic one unless given. Memory, rate and mix are those of
     the published program, which made the figures: 0.1, 0.9 and 1; the text has 0.9, 0.1
-    and 0.9.
+    and 0.9. Draws are those of any policy here, so that evenly drawn points differ in
+    nothing but the tilt.
     """
     return Recipe(
         model=MLP(width=30, depth=3),
@@ -20,8 +21,6 @@ def ssbroyden_sampling(potential: AbstractPotential | None = None) -> Recipe:
         policy=Sampling(
             Quadratic() if potential is None else potential,
             smoothing=Smoothing(memory=0.1, rate=0.9, mix=1.0),
-            draws=WithReplacement(),
-            floor=0.0,
         ),
         num_points=20_000,
         pool_size=200_000,

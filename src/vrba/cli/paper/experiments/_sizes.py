@@ -17,9 +17,22 @@ OPERATORS = {
     "tiny": {"scale": "tiny", "steps": 3},
 }
 UNLIKE = (
+    "The cap of the weights grows from 15 to 25 and they start at 1.5; for the bubbles "
+    "5 was published.",
     "Weights are constants where the loss is differentiated; in the published program "
     "gradients flow through them.",
     "Functions are drawn by the marginal of the joint tilt; the published score does "
     "not see how large an error is.",
     "The annealing advances; in the published runs its counter stood still.",
+)
+UNLIKE_SSBROYDEN = (
+    "Memory, rate and mix are those of the published program (0.1, 0.9 and 1), not of "
+    "the text.",
+    "Points are drawn by strata in all arms but RAD, which draws without replacement; "
+    "published are independent draws.",
+    "The line searches are our own, and t is scaled to lie between -1 and 1.",
+)
+ASSUMED = (
+    "What holds the published baseline back is known of the bubbles; here the same is "
+    "assumed."
 )

@@ -1,7 +1,7 @@
 """Table 4: a stirred flow."""
 
 from .._base import Arm, Experiment
-from ._sizes import OPERATORS, UNLIKE
+from ._sizes import ASSUMED, OPERATORS, UNLIKE
 
 KOLMOGOROV = Experiment(
     "kolmogorov",
@@ -14,5 +14,5 @@ KOLMOGOROV = Experiment(
         Arm("exponential", "Exponential", 2.25e-2),
     ),
     OPERATORS,
-    differences=UNLIKE,
+    differences=(*UNLIKE, ASSUMED),
 )

@@ -1,0 +1,149 @@
+"""Published recipes by name."""
+
+import json
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from cli_cases import call
+
+import vrba
+from vrba import adapt, optim
+from vrba.cli.recipe import RecipeFlags, dtype_asked, new_recipe
+from vrba.core import precision
+from vrba.fields import Field
+from vrba.problems import AllenCahn, Burgers, Formulation, Poisson
+from vrba.train import GradientNorms, published
+from vrba.train.recipe import num_params_of
+
+pytestmark = pytest.mark.xdist_group("recipes")  # one folder
+
+SMALL = ["--points", 16, "--pool", 32, "--width", 4, "--depth", 1]
+
+
+def test_second_order_as_published():
+    """Toscano et al. (2025), tables 1B and 3: 2,011 parameters."""
+    recipe = published.ssbroyden_sampling()
+    problem = Burgers(is_periodic=True)
+    assert num_params_of(Formulation(problem), recipe.model) == 2011
+    assert (recipe.num_points, recipe.pool_size) == (20_000, 200_000)
+    assert recipe.redraw_every == 100 and recipe.dtype == "float64"
+    stages = recipe.optimizer.stages
+    assert stages[0].until == optim.AfterSteps(5000)
+    assert recipe.optimizer.last.update == optim.SSBroyden()
+    assert recipe.policy.potential == adapt.Quadratic()
+    state = recipe.policy.init(4)
+    sizes = jnp.asarray([1.0, 2.0, 3.0, 4.0])
+    after = recipe.policy.update(state, sizes)
+    before = np.asarray(state.weight)
+    np.testing.assert_allclose(after.weight, 0.1 * before + 0.9 * sizes / 4)
+
+
+@pytest.mark.parametrize(
+    ("potential", "mix"),
+    [(None, 0.8), (adapt.Exponential(), 0.8), (adapt.Quadratic(), 1)],
+)
+def test_first_order_as_published(potential, mix):
+    """Table 1A: the published network has an input of ones and 64 parameters more."""
+    recipe = published.adam_weighting(potential)
+    problem = AllenCahn(is_soft=True, soft_weight=100.0, modes=10)
+    assert num_params_of(Formulation(problem), recipe.model) == 22_337 - 64
+    assert (recipe.num_points, recipe.pool_size) == (10_000, 25_600)
+    assert recipe.max_steps == 300_000 and recipe.dtype == "float32"
+    assert recipe.balance == GradientNorms(inertia=0.99975, memory=0.99)
+    assert recipe.policy.smoothing.mix == mix and recipe.policy.smoothing.rate == 0.01
+    assert recipe.policy.smoothing.memory == adapt.GrowingCap(10.0, 20.0, 50_000.0)
+    assert recipe.optimizer == optim.Adam(1e-3, optim.Decaying(0.9, 5000))
+
+
+def test_published_forms_of_the_problems():
+    periodic, ansatz = Burgers(is_periodic=True).conditions()
+    assert (periodic.on, periodic.modes) == ("x", 1)
+    t, x = jnp.asarray(0.5), jnp.asarray(0.3)
+    found = ansatz.fn(t, x, jnp.asarray(2.0))
+    assert float(found) == pytest.approx(-np.sin(0.3 * np.pi) + 0.5 * 2.0)
+    periodic, initial = AllenCahn(is_soft=True, soft_weight=7.0, modes=3).conditions()
+    assert periodic.modes == 3 and initial.soft.weight == 7.0
+
+
+@pytest.mark.parametrize("name", ["adam-weighting", "ssbroyden-sampling"])
+def test_a_published_recipe_goes_on_bit_for_bit(name, tmp_path):
+    """Also where its numbers have half the digits."""
+    words = ["solve", "burgers", "--recipe", name, *SMALL, "--diagnose", 0]
+    assert call(*words, "--steps", 6, "--out", tmp_path / "whole")[0] == 0
+    assert call(*words, "--steps", 3, "--out", tmp_path / "parts")[0] == 0
+    resumed = ["solve", "--resume", tmp_path / "parts", "--steps", 6]
+    assert call(*resumed)[0] == 0
+    one, two = (
+        np.load(tmp_path / name / "checkpoint" / "latest.npz")
+        for name in ("whole", "parts")
+    )
+    arrays = [key for key in one.files if one[key].dtype.kind == "f"]
+    assert arrays and sorted(one.files) == sorted(two.files)
+    for key in arrays:
+        np.testing.assert_array_equal(one[key], two[key])
+
+
+def test_numbers_have_the_digits_of_the_recipe():
+    assert dtype_asked(None, None) == "float64"
+    assert dtype_asked(None, "adam-weighting") == "float32"
+    assert dtype_asked("float64", "adam_weighting") == "float64"
+
+
+class Fixed(vrba.AbstractProblem):
+    domain = vrba.Box(t=(0, 1))
+    model = vrba.MLP(7, 2)
+
+    def equations(self, u: Field, t):
+        return {"decay": u.t + u}
+
+    def conditions(self):
+        return [vrba.Ansatz(lambda t, N: 1 + t * N)]
+
+
+def recipe_of(problem, **flags):
+    with precision("float64"):
+        return new_recipe(RecipeFlags(**flags), problem, None, None)
+
+
+def test_flags_go_on_top_of_a_recipe():
+    recipe = recipe_of(
+        Burgers(),
+        recipe="ssbroyden-sampling",
+        potential="cosh",
+        points=50,
+        pool=80,
+        width=9,
+        steps=4,
+    )
+    assert recipe.policy.potential == adapt.Cosh() and recipe.max_steps == 4
+    assert (recipe.num_points, recipe.pool_size) == (50, 80)
+    assert recipe.model == vrba.MLP(9, 3)
+    even = recipe_of(Burgers(), recipe="ssbroyden-sampling", policy="uniform")
+    usual = published.ssbroyden_sampling()
+    assert even.policy == adapt.presets.uniform() and even.model == usual.model
+    assert even.policy.draws == usual.policy.draws  # nothing differs but the tilt
+    assert even.policy.floor == usual.policy.floor
+
+
+def test_a_problem_keeps_the_network_it_brings():
+    assert recipe_of(Fixed(), recipe="adam-weighting").model == Fixed.model
+
+
+@pytest.mark.parametrize(
+    ("problem", "flags", "text"),
+    [
+        (Burgers(), {"optimizer": "lm"}, "needs another recipe"),
+        (Poisson(), {"policy": "causal"}, "needs a coordinate `t`"),
+        (Burgers(), {"recipe": "ssbroyden"}, "Did you mean `ssbroyden-sampling`"),
+    ],
+)
+def test_what_does_not_fit_a_recipe_is_refused(problem, flags, text):
+    with pytest.raises(ValueError, match=text):
+        recipe_of(problem, **({"recipe": "ssbroyden-sampling"} | flags))
+
+
+def test_recipes_are_listed():
+    _, out, _ = call("list", "recipes", "--json")
+    names = {name for e in json.loads(out)["recipes"] for name in e["names"]}
+    assert names == {"adam-weighting", "ssbroyden-sampling"}
