@@ -247,7 +247,7 @@ def test_resume_refuses_another_problem(done, folder):
         (["decay.py", "--out", "both"], "already holds a comparison"),
         (["--resume", "nowhere"], "`nowhere` is no comparison"),
         (["--resume", "both", "--steps", "9"], "goes on with the settings"),
-        (["--resume", "both", "--seeds", "9"], "goes on with the settings"),
+        (["--resume", "both", "--seeds", "1"], "less than the 2 of"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
