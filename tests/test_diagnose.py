@@ -152,7 +152,8 @@ class TestVariance:
     def test_an_increasing_tilt_never_lowers_the_variance(self, size, power):
         """The condition that the paper prints for a lower error never holds."""
         found = diagnose.estimator_variance(size, tilt=size**power)
-        assert found.weighted >= found.plain * (1 - 1e-9)
+        rounding = 100 * np.finfo(float).eps ** 2 * np.max(size) ** 2  # of equal sizes
+        assert found.weighted >= found.plain * (1 - 1e-9) - rounding
 
 
 class TestConcentration:

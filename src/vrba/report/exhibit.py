@@ -148,7 +148,7 @@ def _number(value: float | None) -> str:
     return "" if value is None else short(value)
 
 
-def _spread(found: Mapping[str, float] | None, floor: float) -> str:
+def _spread(found: Mapping[str, float | None] | None, floor: float) -> str:
     """The median, and the ends if they differ; below the floor as a bound."""
     if not found:
         return ""
