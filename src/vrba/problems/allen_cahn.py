@@ -8,6 +8,7 @@ import numpy as np
 from jax.scipy.special import erfc
 from jaxtyping import Array, Float
 
+from ..core import check_count, check_positive
 from ..domains import Box
 from ._base import AbstractProblem
 from ._spectral import (
@@ -48,6 +49,11 @@ class AllenCahn(AbstractProblem):
     soft_weight: float = 10.0
     modes: int = 1
     domain = Box(t=(0, 1), x=(-1, 1))
+
+    def __check_init__(self):
+        """A weight is positive, and there is a frequency."""
+        check_positive(soft_weight=self.soft_weight)
+        check_count(modes=self.modes)
 
     def equations(self, u, t, x):
         """The balance of diffusion and reaction."""
