@@ -175,6 +175,7 @@ def test_gains_and_ratios_by_hand():
     runs = [
         {"arm": arm, "seed": 4, "error": {"selected": e}} for arm, e in found.items()
     ]
+    runs.append({"arm": "of old", "seed": 4, "error": {"selected": 1.0}})
     content = {"arms": each, "runs": runs, "floor": 0.0}
     result = result_of(Exhibit("t1", "T", (experiment,)), "paper", {"one": content})
     old, fair, new = result["rows"]

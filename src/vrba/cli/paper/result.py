@@ -44,7 +44,8 @@ def _rows(experiment: Experiment, content: Mapping[str, Any]) -> list[dict[str, 
     found, floor = content.get("arms", {}), content.get("floor", 0.0)
     errors: dict[str, dict[int, float]] = {arm.word: {} for arm in experiment.arms}
     for run in content.get("runs", ()):
-        errors[run["arm"]][run["seed"]] = run["error"]["selected"]
+        if run["arm"] in errors:  # an older folder may have others
+            errors[run["arm"]][run["seed"]] = run["error"]["selected"]
     first = experiment.arms[0]
     fair = [arm for arm in experiment.arms if arm.word == BASELINE and arm != first]
     rows = []
