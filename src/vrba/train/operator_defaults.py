@@ -122,7 +122,7 @@ def _wave(pairs: Pairs, is_whole: bool) -> dict[str, Any]:
         "misfit": Relative(),
         "batch_size": 100 if is_whole else 20,
         "rate": 0.1,
-        "num_steps": 204_000 if is_whole else 1_000,
+        "num_steps": 204_000 if is_whole else 2_500,
     }
 
 
