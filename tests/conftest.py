@@ -1,7 +1,8 @@
 """Exact arithmetic, loud promotions, and the same random numbers every time.
 
-Tests wait for the compiler more than for the machine, so what it made is kept: both
-workers, the commands they call and the next run read it.
+Tests wait for the compiler more than for the machine, so it is told to hurry, and what
+it made is kept: both workers and the next run read it. Commands that tests start as
+processes of their own compile as a user's do.
 """
 
 import gc
@@ -21,6 +22,7 @@ import pytest
 from hypothesis import settings
 
 jax.config.update("jax_enable_x64", True)
+jax.config.update("jax_disable_most_optimizations", True)  # a fifth off the whole
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
