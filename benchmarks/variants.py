@@ -17,6 +17,7 @@ import matplotlib.pyplot as plt
 import vrba
 from vrba.cli.machine import environment, num_cores
 from vrba.core import describe, ending, write_atomically
+from vrba.report import spread, spread_text
 from vrba.train import Recipe
 
 ROOT = Path(__file__).parents[1]
@@ -141,12 +142,9 @@ def errors_of(runs: list[dict[str, Any]]) -> dict[int, float]:
     return {run["seed"]: run["errors"]["selected"] for run in runs}
 
 
-def shown(values: list[float], form: str) -> str:
+def shown(values: list[float]) -> str:
     """The median, and the ends."""
-    if not values:
-        return "none"
-    middle = statistics.median(values)
-    return f"{middle:{form}} [{min(values):{form}}, {max(values):{form}}]"
+    return spread_text(spread(values)) if values else "none"
 
 
 def write_page(study: Study, content: dict[str, Any]) -> None:
@@ -158,8 +156,8 @@ def write_page(study: Study, content: dict[str, Any]) -> None:
             errors = errors_of(found.get(name, []))
             ratios = [errors[seed] / usual[seed] for seed in errors if seed in usual]
             steps = [float(run["step"]) for run in found.get(name, [])]
-            cells = [title, name, shown(list(errors.values()), ".1e"), group.baseline]
-            cells += [shown(ratios, ".2g"), shown(steps, ".0f"), str(len(errors))]
+            cells = [title, name, shown(list(errors.values())), group.baseline]
+            cells += [shown(ratios), shown(steps), str(len(errors))]
             lines.append(f"| {' | '.join(cells)} |")
     programs = {
         f"{run['program']['commit']}, {run['program']['device']}"

@@ -19,6 +19,7 @@ from packaging.utils import canonicalize_name
 from rooms import classes, concrete, is_abstract
 
 import vrba
+from benchmarks import results
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
@@ -259,12 +260,8 @@ def make_targets(text):
 
 def test_pages_of_results_are_up_to_date():
     """They are written from what is kept in `results`, not by hand."""
-    spec = importlib.util.spec_from_file_location(
-        "results", ROOT / "benchmarks" / "results.py"
-    )
-    writer = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(writer)
-    for path, text in ((writer.PAGE, writer.page()), (writer.README, writer.readme())):
+    found = {results.PAGE: results.page(), results.README: results.readme()}
+    for path, text in found.items():
         assert path.read_text() == text, "run `python -m benchmarks.results`"
 
 

@@ -51,7 +51,7 @@ def main() -> None:
     for name in (signal.SIGINT, signal.SIGTERM):  # so that no run is left behind
         signal.signal(name, lambda *_: sys.exit("Stopped; the same command goes on."))
     run_all(tasks, asked.jobs)
-    keep(tasks, asked.jobs)
+    keep(tasks)
     write_page()
 
 

@@ -6,6 +6,8 @@ from typing import Any
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 
+from vrba.report import short, spread, spread_text
+
 from .arms import ARMS, ENVIRONMENTS
 from .results import read_results
 from .runs import ROOT
@@ -24,7 +26,8 @@ iterate; the median over seeds [lowest, highest] if there are several.
 The time counts training with compilation, but not imports, and not the measurement of
 the error: peers' clocks stand while it is measured; vrba's own runs on, so that a
 measurement is timed after the run and taken off for each. What vrba spends on its
-diagnosing, which no peer does, counts. An error is that of the last measurement until
+diagnosing, which no peer does, counts; that it makes its first pool, a second at most,
+does not. An error is that of the last measurement until
 then, or up to 2 % later.
 
 The same for all: the inputs scaled to [-1, 1], and boundary and initial values exact by
@@ -78,18 +81,19 @@ def section(key: Key, runs: Runs) -> list[str]:
     """One problem: its settings, its table, and where vrba is behind."""
     problem, minutes, threads, depth, width, points, pool = key
     some = [run for found in runs.values() for run in found]
-    jobs = sorted({run["settings"]["jobs"] for run in some})
+    jobs = sorted({run["jobs"] for run in some})
     seeds = sorted({run["settings"]["seed"] for run in some})
     devices = sorted({run["device"] for run in some})
     commits = sorted({str(run["commit"])[:7] for run in some})
-    shares = [run["cpu_share"] for run in some]
+    shares = [run["cpu_share"] for run in some if "failure" not in run]
     lines = [
         f"## {problem}, {minutes:g} minutes",
         "",
         f"{depth} hidden layers of {width}; {points:,} points, drawn from {pool:,} "
         f"where there is a pool; {threads} thread each, {_listed(jobs)} at a time on "
-        f"{_listed(devices)}, each having had {min(shares):.2f} to {max(shares):.2f} "
-        f"of a core; seeds {_listed(seeds)}; commit {_listed(commits)}.",
+        f"{_listed(devices)}, each having had "
+        f"{min(shares, default=0.0):.2f} to {max(shares, default=0.0):.2f} of a core; "
+        f"seeds {_listed(seeds)}; commit {_listed(commits)}.",
         "",
         f"| arm | optimizer | points | steps | {minutes / 4:g} min | {minutes:g} min |",
         "|---|---|---|---|---|---|",
@@ -101,40 +105,64 @@ def section(key: Key, runs: Runs) -> list[str]:
             f"`{name}`",
             arm.optimizer if arm else "",
             arm.points if arm else "",
-            f"{round(statistics.median(run['steps'] for run in found)):,}",
+            steps_of(found),
             shown(found, "error_at_quarter"),
             shown(found, "error_at_end"),
         ]
         lines.append(f"| {' | '.join(cells)} |")
-    told = [behind(runs, name) for name in (OWN, SOFT) if name in runs]
-    return [*lines, "", " ".join(told)]
+    failed = [
+        f"- `{run['arm']}`, seed {run['settings']['seed']}, failed: {run['failure']}"
+        for run in some
+        if "failure" in run
+    ]
+    times = {"error_at_quarter": minutes / 4, "error_at_end": minutes}
+    told = [
+        f"- {standing(medians(runs, name), own, minutes)}"
+        for own in (OWN, SOFT)
+        if own in runs
+        for name, minutes in times.items()
+    ]
+    return [*lines, "", *told, *failed]
+
+
+def steps_of(runs: list[dict[str, Any]]) -> str:
+    """The middle of those that have not failed."""
+    found = [run["steps"] for run in runs if "failure" not in run]
+    return f"{round(statistics.median(found)):,}" if found else ""
+
+
+def errors_of(runs: list[dict[str, Any]], name: str) -> list[float]:
+    """Of those that have one."""
+    return [run[name] for run in runs if run.get(name) is not None]
 
 
 def shown(runs: list[dict[str, Any]], name: str) -> str:
     """The median, and the range if there is one."""
-    errors = [run[name] for run in runs if run[name] is not None]
-    if not errors:
-        return "not yet"
-    middle = f"{statistics.median(errors):.1e}"
-    if len(errors) == 1:
-        return middle
-    return f"{middle} [{min(errors):.1e}, {max(errors):.1e}]"
+    if all("failure" in run for run in runs):
+        return "failed"
+    errors = errors_of(runs, name)
+    return spread_text(spread(errors)) if errors else "not yet"
 
 
-def behind(runs: Runs, own: str) -> str:
-    """Which arms do better than one of vrba's."""
-    ends = {}
-    for name, found in runs.items():
-        errors = [r["error_at_end"] for r in found if r["error_at_end"] is not None]
-        if errors:
-            ends[name] = statistics.median(errors)
-    if own not in ends:
-        return f"`{own}` made no step in time."
-    better = [name for name, error in ends.items() if error < ends[own]]
-    if not better:
-        return f"No arm is ahead of `{own}` at the end."
-    factor = lambda name: f"`{name}` ({ends[own] / ends[name]:.2g} times)"
-    return f"`{own}` is behind at the end: {', '.join(map(factor, better))}."
+def medians(runs: Runs, name: str) -> dict[str, float]:
+    """Of the arms that have an error by then."""
+    found = {arm: errors_of(some, name) for arm, some in runs.items()}
+    return {arm: statistics.median(errors) for arm, errors in found.items() if errors}
+
+
+def standing(errors: dict[str, float], own: str, minutes: float) -> str:
+    """How far one of vrba's arms is from the best peer, and which arms are ahead."""
+    when = f"After {minutes:g} minutes"
+    if own not in errors:
+        return f"{when} `{own}` had made no step."
+    peers = {arm: error for arm, error in errors.items() if not arm.startswith(OWN)}
+    told = f"{when} no peer had an error to hold against `{own}`"
+    if peers:
+        best = min(peers, key=lambda arm: peers[arm])
+        factor = short(peers[best] / errors[own])
+        told = f"{when} the error of the best peer, `{best}`, is {factor} times `{own}`"
+    better = [arm for arm, error in errors.items() if error < errors[own]]
+    return f"{told}; ahead: {', '.join(f'`{arm}`' for arm in better) or 'no arm'}."
 
 
 def _listed(values: list[Any]) -> str:
@@ -152,7 +180,7 @@ def draw(groups: dict[Key, Runs]) -> None:
         for number, (name, found) in enumerate(groups[key].items()):
             color = colormaps["tab20"]([arm.name for arm in ARMS].index(name))
             is_own = name.startswith(OWN)
-            for place, run in enumerate(run for run in found if run["curve"]):
+            for place, run in enumerate(run for run in found if run.get("curve")):
                 panel.loglog(
                     *zip(*run["curve"], strict=True),
                     color=color,

@@ -4,9 +4,6 @@ import dataclasses
 import json
 from typing import Any
 
-from vrba.cli.machine import num_cores
-from vrba.train.about import program
-
 from .arms import Arm
 from .runs import ROOT, Settings, read_log
 
@@ -15,13 +12,12 @@ MOST_POINTS = 60  # of a curve
 SLACK = 1.02  # a step that ends this much too late still counts
 
 
-def keep(tasks: list[tuple[Settings, Arm]], jobs: int) -> None:
-    """Adds what has finished to the results, in place of earlier ones."""
+def keep(tasks: list[tuple[Settings, Arm]]) -> None:
+    """Adds what has ended to the results, in place of earlier ones."""
     known = read_results()
     for settings, arm in tasks:
-        if lines := read_log(settings.log(arm)):
-            key = f"{settings.folder.name}/{arm.name}"
-            known[key] = summary(settings, arm, lines, jobs)
+        if settings.maker(arm).exists():
+            known[f"{settings.folder.name}/{arm.name}"] = told_of(settings, arm)
     RESULTS.parent.mkdir(exist_ok=True)
     text = json.dumps(dict(sorted(known.items())), indent=1)
     RESULTS.write_text(text + "\n", encoding="utf-8")
@@ -34,19 +30,23 @@ def read_results() -> dict[str, dict[str, Any]]:
     return json.loads(RESULTS.read_text(encoding="utf-8"))
 
 
-def summary(
-    settings: Settings, arm: Arm, lines: list[dict[str, Any]], jobs: int
-) -> dict[str, Any]:
-    """What is told of a run."""
+def told_of(settings: Settings, arm: Arm) -> dict[str, Any]:
+    """What is told of a run; of one that failed the last that it said."""
+    common = {"arm": arm.name, "settings": dataclasses.asdict(settings)}
+    common |= json.loads(settings.maker(arm).read_text(encoding="utf-8"))
+    lines = read_log(settings.log(arm))
+    if lines:
+        return common | summary(lines, 60 * settings.minutes)
+    said = settings.said(arm).read_text(encoding="utf-8", errors="replace")
+    return common | {"failure": (said.strip().splitlines() or ["nothing was said"])[-1]}
+
+
+def summary(lines: list[dict[str, Any]], limit: float) -> dict[str, Any]:
+    """The log of a run that was allowed so many seconds, in short."""
     about, entries, last = lines[0]["about"], lines[1:-1], lines[-1]
-    limit = 60 * settings.minutes
-    own, whole = program(), last["seconds"] + last["measuring_seconds"]
+    whole = last["seconds"] + last["measuring_seconds"]
     return {
-        "arm": arm.name,
-        "settings": dataclasses.asdict(settings) | {"jobs": jobs},
         "about": about,
-        "commit": about.get("commit", own["commit"]),
-        "device": f"{own['device']}, {num_cores()} cores",
         "seconds": last["seconds"],
         "measuring_seconds": last["measuring_seconds"],
         "cpu_share": round(last["cpu_seconds"] / whole, 3),

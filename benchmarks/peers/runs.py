@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 import vrba
-from vrba.cli.machine import environment
+from vrba.cli.machine import environment, num_cores
 from vrba.core import precision
 from vrba.problems import AbstractProblem, Formulation
 from vrba.train import default_recipe
+from vrba.train.about import program
 
 from .arms import ENVIRONMENTS, Arm
 
@@ -57,6 +58,14 @@ class Settings:
     def log(self, arm: Arm) -> Path:
         """The log of one arm."""
         return self.folder / f"{arm.name}.jsonl"
+
+    def said(self, arm: Arm) -> Path:
+        """What one arm printed."""
+        return self.log(arm).with_suffix(".out")
+
+    def maker(self, arm: Arm) -> Path:
+        """Which program started one arm, on what, and how many beside it."""
+        return self.log(arm).with_suffix(".json")
 
 
 def make_settings(problem: str, asked: Any) -> Settings:
@@ -135,6 +144,7 @@ def run_all(tasks: list[tuple[Settings, Arm]], jobs: int) -> None:
         while commands or running:
             while commands and len(running) < jobs:
                 settings, arm, command = commands.pop(0)
+                _note_maker(settings, arm, jobs)
                 running.append((_started(settings, arm, command), settings, arm))
             for process, settings, arm in list(running):
                 if process.poll() is not None:
@@ -147,21 +157,31 @@ def run_all(tasks: list[tuple[Settings, Arm]], jobs: int) -> None:
             process.wait()
 
 
-def _started(settings: Settings, arm: Arm, command: list[str]) -> subprocess.Popen:
+def _note_maker(settings: Settings, arm: Arm, jobs: int) -> None:
     settings.folder.mkdir(parents=True, exist_ok=True)
+    own = program()
+    told = {
+        "commit": own["commit"],
+        "device": f"{own['device']}, {num_cores()} cores",
+        "jobs": jobs,
+    }
+    settings.maker(arm).write_text(json.dumps(told), encoding="utf-8")
+
+
+def _started(settings: Settings, arm: Arm, command: list[str]) -> subprocess.Popen:
     limits = environment(settings.threads)
     if not arm.is_own:
         limits.pop("PYTHONPATH", None)
     elif "PYTHONPATH" not in os.environ:
         limits["PYTHONPATH"] = str(ROOT / "src")
     print(f"== {settings.problem}, {arm.name}", flush=True)
-    with open(settings.log(arm).with_suffix(".out"), "wb") as said:
+    with open(settings.said(arm), "wb") as said:
         return subprocess.Popen(command, stdout=said, stderr=said, env=limits)
 
 
 def _tell(settings: Settings, arm: Arm, code: int) -> None:
     found = read_log(settings.log(arm))
-    told = f"failed with code {code}, see {settings.log(arm).with_suffix('.out')}"
+    told = f"failed with code {code}, see {settings.said(arm)}"
     if found:
         errors = [f"{entry['error']:.2e}" for entry in found[1:-1]]
         told = errors[-1] if errors else "no step in time"

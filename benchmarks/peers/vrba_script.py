@@ -18,7 +18,6 @@ from vrba.adapt import presets
 from vrba.core import precision
 from vrba.problems import Formulation
 from vrba.train import FixedBalance, Silent, default_recipe
-from vrba.train.about import program
 from vrba.train.solution import reference_of, relative_error
 
 PROBLEMS = {
@@ -81,7 +80,7 @@ def main() -> None:
     leaves = jax.tree.leaves(solution.params)
     dtypes = sorted({str(leaf.dtype) for leaf in leaves})
     about = {"dtype": ",".join(dtypes), "num_params": sum(x.size for x in leaves)}
-    log.entries[0]["about"] |= about | {"commit": program()["commit"]}
+    log.entries[0]["about"] |= about
     log.end(
         seconds=seconds,
         measuring_seconds=round(away, 3),

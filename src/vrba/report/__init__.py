@@ -29,6 +29,8 @@ from .run import RunRecord as RunRecord
 from .several import ComparisonRecord as ComparisonRecord
 from .tables import comparison_sentence as comparison_sentence
 from .tables import comparison_table as comparison_table
+from .tables import short as short
+from .tables import spread_text as spread_text
 from .tensorboard import TensorBoard as TensorBoard
 from .terminal import Panel as Panel
 from .watch import watch as watch

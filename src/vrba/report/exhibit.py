@@ -8,8 +8,9 @@ from typing import Any
 
 from .comparison_page import address_of, pictures_of
 from .markup import PAGE, Page, Picture, Section, bullets, links, paragraph, table
+from .paired import Spread
 from .several import ComparisonRecord
-from .tables import aligned, short
+from .tables import aligned, short, spread_text
 
 _AGAINST = "here / published"
 _HEADS = (
@@ -137,23 +138,13 @@ def _row(row: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _bounded(value: float | None, floor: float) -> str:
-    """A file has nothing where a number was not finite."""
-    if value is None:
-        return short(math.inf)
-    return f"<{short(floor)}" if value < floor else short(value)
-
-
 def _number(value: float | None) -> str:
     return "" if value is None else short(value)
 
 
 def _spread(found: Mapping[str, float | None] | None, floor: float) -> str:
-    """The median, and the ends if they differ; below the floor as a bound."""
+    """A file has nothing where a number was not finite."""
     if not found:
         return ""
-    show = lambda value: _bounded(value, floor)
-    if found["lowest"] == found["highest"]:
-        return show(found["median"])
-    ends = f"[{show(found['lowest'])}, {show(found['highest'])}]"
-    return f"{show(found['median'])} {ends}"
+    known = [found[name] for name in ("median", "lowest", "highest")]
+    return spread_text(Spread(*(math.inf if v is None else v for v in known)), floor)

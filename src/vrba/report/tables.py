@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .paired import WANTED_CONFIDENCE, Number, Paired, spread
+from .paired import WANTED_CONFIDENCE, Number, Paired, Spread, spread
 
 Runs = Sequence[Mapping[str, Any]]
 
@@ -74,13 +74,16 @@ def short(value: Number) -> str:
 
 
 def _cell(runs: Runs, key: str, floor: Number = 0.0) -> str:
-    """The median, and the lowest and highest value if there are several."""
-    if not runs:
-        return "none"
-    found = spread([run[key] for run in runs])
+    """What is told of all runs."""
+    return spread_text(spread([run[key] for run in runs]), floor) if runs else "none"
+
+
+def spread_text(found: Spread, floor: Number = 0.0) -> str:
+    """The median, and the ends if they differ; below the floor as a bound."""
     show = lambda value: f"<{short(floor)}" if value < floor else short(value)
-    ends = f" [{show(found.lowest)}, {show(found.highest)}]" if len(runs) > 1 else ""
-    return show(found.median) + ends
+    if found.lowest == found.highest:
+        return show(found.median)
+    return f"{show(found.median)} [{show(found.lowest)}, {show(found.highest)}]"
 
 
 def aligned(rows: list[list[str]]) -> str:

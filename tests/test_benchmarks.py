@@ -1,0 +1,156 @@
+"""What benchmarks say of runs: errors at a time, who is ahead, where we are behind."""
+
+import json
+import statistics
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks import results, variants
+from benchmarks.peers import page
+from benchmarks.peers.arms import ARMS
+from benchmarks.peers.results import MOST_POINTS, error_at, summary, thinned, told_of
+from benchmarks.peers.runs import Settings
+
+PEER = next(arm for arm in ARMS if not arm.is_own)
+OWN = next(arm for arm in ARMS if arm.name == page.OWN)
+
+
+def entries(*pairs):
+    return [{"seconds": s, "step": k, "error": e} for k, (s, e) in enumerate(pairs)]
+
+
+def test_error_is_that_of_the_last_measurement_in_time():
+    found = entries((10.0, 0.3), (100.0, 0.2), (101.0, 0.1), (103.0, 0.05))
+    assert error_at(found, 9.0) is None
+    assert error_at(found, 50.0) == 0.3
+    assert error_at(found, 100.0) == 0.1  # up to 2 % late
+
+
+@given(st.integers(1, 400))
+def test_thin_curves_keep_their_ends(count):
+    found = thinned(entries(*((float(k), 1.0) for k in range(count))))
+    seconds = [entry["seconds"] for entry in found]
+    assert len(seconds) == min(count, MOST_POINTS)
+    assert seconds[0] == 0 and seconds[-1] == count - 1
+    assert seconds == sorted(set(seconds))
+
+
+@pytest.mark.parametrize("peer", [3e-4, 3e-6])
+def test_standing_is_the_ratio_to_the_best_peer(peer):
+    errors = {"vrba": 1e-5, "vrba-soft": 2e-6, "deepxde-rad": peer, "pina-rba": 1.0}
+    told = page.standing(errors, "vrba", 20.0)
+    assert f"`deepxde-rad`, is {30 if peer > 1e-5 else 0.3} times `vrba`" in told
+    ahead = told.split("; ahead: ")[1]
+    assert "`vrba-soft`" in ahead and ("deepxde-rad" in ahead) == (peer < 1e-5)
+
+
+def test_standing_without_an_error():
+    assert "had made no step" in page.standing({"pina-rba": 1.0}, "vrba", 5.0)
+    assert "no peer" in page.standing({"vrba": 1.0, "vrba-soft": 2.0}, "vrba", 5.0)
+
+
+def logged(errors):
+    lines = [{"about": {}}, *entries(*((60.0 * m, e) for m, e in errors))]
+    last = {"finished": True, "seconds": 1200.0, "measuring_seconds": 300.0}
+    return [*lines, last | {"cpu_seconds": 750.0}]
+
+
+def settings(seed=0):
+    return Settings("burgers", 20.0, seed, 1, 20, 4, 500, 4000)
+
+
+def test_runs_that_failed_have_a_row_and_a_reason(tmp_path, monkeypatch):
+    monkeypatch.setattr("benchmarks.peers.runs.HOME", tmp_path)
+    told = settings()
+    told.folder.mkdir()
+    maker = {"commit": "0123456789", "device": "cpu", "jobs": 2}
+    for arm, lines in ((OWN, logged([(4, 1e-4), (19, 1e-6)])), (PEER, [])):
+        told.maker(arm).write_text(json.dumps(maker))
+        told.said(arm).write_text("Traceback\nRuntimeError: no memory\n")
+        told.log(arm).write_text("\n".join(map(json.dumps, lines)))
+    found = {arm.name: told_of(told, arm) for arm in (OWN, PEER)}
+    assert found[OWN.name] | maker == found[OWN.name]
+    assert found[OWN.name]["cpu_share"] == 0.5
+    text = "\n".join(page.section(*page.grouped(found).popitem()))
+    rows = {line.split("`")[1]: line for line in text.splitlines() if "| `" in line}
+    assert rows[OWN.name].endswith("| 1 | 1e-4 | 1e-6 |".replace("1e-", "1.0e-"))
+    assert rows[PEER.name].endswith("| failed | failed |")
+    assert f"`{PEER.name}`, seed 0, failed: RuntimeError: no memory" in text
+
+
+def test_summary_of_a_log():
+    found = summary(logged([(1, 0.5), (5, 0.2), (20, 0.1)]), 1200.0)
+    assert (found["error_at_quarter"], found["error_at_end"]) == (0.2, 0.1)
+    assert found["steps"] == 2 and found["curve"][-1] == [1200.0, 0.1]
+
+
+def row(word, median, gain, published=None):
+    """A row of an exhibit, as far as it is read."""
+    ours = {"median": median, "lowest": median, "highest": median}
+    common = {"experiment": "Burgers, any", "label": word, "word": word}
+    return common | {"ours": ours, "gain": gain, "published": published}
+
+
+@pytest.mark.parametrize("scale", ["laptop", "paper"])
+def test_lagging_names_lost_gains_and_at_full_scale_published_errors(scale):
+    rows = [
+        row("uniform", 1e-3, 1.0, 1e-4),
+        row("quadratic", 2e-3, 0.5, 1e-2),
+        row("exponential", 5e-4, 2.0, 1e-4),
+        row("rad", None, None),
+    ]
+    told = results.lagging({"scale": scale, "rows": rows})
+    assert f"quadratic ({scale}): 2 times the error of the fair baseline." in told[0]
+    assert "rad" in told[-1] and "not finite" in told[-1]
+    published = [line for line in told if "what was published" in line]
+    assert len(published) == (scale == "paper")
+    assert all("exponential (paper): 5 times" in line for line in published)
+
+
+def test_readme_counts_what_the_shelf_holds():
+    found = json.loads(results.SHELF.read_text())
+    ratios = [
+        one["against_baseline"]["vrba"]["median"]
+        for one in found.values()
+        if one["settings"]["num_seeds"] >= 3
+    ]
+    text = results.summary()
+    assert f"Of the {len(ratios)} problems" in text
+    assert f"points in {sum(ratio < 1 for ratio in ratios)}," in text
+    middle = statistics.median(1 / ratio for ratio in ratios)
+    assert f"factor of {middle:.2g} in the middle" in text
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    monkeypatch.setattr(variants, "ROOT", tmp_path)
+    (tmp_path / "docs").mkdir()
+    recipe = lambda: None
+    group = variants.Group("usual", {"usual": recipe, "other": recipe})
+    return variants.Study("study", "A study", None, 2.0, {"": group}, "Head.")
+
+
+def test_variants_are_compared_by_seed(study, tmp_path):
+    program = {"commit": "0123", "device": "cpu"}
+    run = lambda seed, error: {
+        "seed": seed,
+        "step": 7,
+        "errors": {"selected": error},
+        "program": program,
+    }
+    found = {"usual": [run(0, 1e-3), run(1, 1e-2)], "other": [run(1, 2e-2)]}
+    content = {"minutes": 2.0, "variants": found, "failures": ["other, seed 0"]}
+    variants.write_page(study, content)
+    text = (tmp_path / "docs" / "study.md").read_text()
+    cells = [line.split(" | ") for line in text.splitlines() if "| other |" in line]
+    assert [cell.strip("| ") for cell in cells[0][2:]] == [
+        "2.0e-2",
+        "usual",
+        "2",
+        "7",
+        "1",
+    ]
+    assert "Failed: other, seed 0" in text
+    assert (tmp_path / "docs" / "study.png").stat().st_size > 0
