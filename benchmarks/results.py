@@ -18,7 +18,7 @@ from typing import Any
 
 from vrba.cli._base import DONE, FAILED
 from vrba.cli.paper import SCALES
-from vrba.report import exhibit_text
+from vrba.report import exhibit_text, short
 
 IS_LONG = True
 ROOT = Path(__file__).parents[1]
@@ -183,8 +183,8 @@ def summary() -> str:
         ratio, one = rows[name]
         arms = [one["arms"][arm]["selected"]["median"] for arm in ("vrba", "uniform")]
         minutes = one["settings"]["flags"]["minutes"]
-        ours, even = (f"{error:.1e}" for error in arms)
-        text += f"| `{name}` | {minutes:g} | {ours} | {even} | {ratio:.2g} |\n"
+        cells = [f"`{name}`", f"{minutes:g}", *map(short, [*arms, ratio])]
+        text += f"| {' | '.join(cells)} |\n"
     return text
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from vrba.cli._base import INTERRUPTED
 from vrba.cli.names import known_problems
 from vrba.diagnose import find_warnings
-from vrba.report import ComparisonRecord
+from vrba.report import ComparisonRecord, Spread, spread_text
 
 IS_LONG = True
 ROOT = Path(__file__).parents[1]
@@ -119,11 +119,7 @@ def shown(arm: dict[str, Any] | None, floor: float) -> str:
     """The median, and the range if there is more than one seed."""
     if arm is None:
         return "no run ended"
-    found = arm["selected"]
-    tell = lambda key: f"<{floor:.1e}" if found[key] < floor else f"{found[key]:.1e}"
-    if found["lowest"] == found["highest"]:
-        return tell("median")
-    return f"{tell('median')} [{tell('lowest')}, {tell('highest')}]"
+    return spread_text(Spread(**arm["selected"]), floor)
 
 
 def unknowns(runs: list[dict[str, Any]]) -> list[str]:

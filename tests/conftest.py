@@ -22,7 +22,7 @@ import pytest
 from hypothesis import settings
 
 jax.config.update("jax_enable_x64", True)
-jax.config.update("jax_disable_most_optimizations", True)  # a fifth off the whole
+jax.config.update("jax_disable_most_optimizations", True)
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
@@ -43,6 +43,15 @@ def pytest_runtest_teardown():
         if sum(1 for _ in lines) > MOST_MAPS:
             jax.clear_caches()
             gc.collect()
+
+
+@pytest.fixture(scope="module")
+def users_compiler():
+    """Programs are made as a user's are, with all optimisations."""
+    jax.clear_caches()
+    jax.config.update("jax_disable_most_optimizations", False)
+    yield
+    jax.config.update("jax_disable_most_optimizations", True)
 
 
 @pytest.fixture

@@ -1,7 +1,9 @@
 """What benchmarks say of runs: errors at a time, who is ahead, where we are behind."""
 
 import json
+import math
 import statistics
+import sys
 
 import pytest
 from hypothesis import given
@@ -10,8 +12,15 @@ from hypothesis import strategies as st
 from benchmarks import results, variants
 from benchmarks.peers import page
 from benchmarks.peers.arms import ARMS
-from benchmarks.peers.results import MOST_POINTS, error_at, summary, thinned, told_of
-from benchmarks.peers.runs import Settings
+from benchmarks.peers.results import (
+    MOST_POINTS,
+    error_at,
+    keep,
+    summary,
+    thinned,
+    told_of,
+)
+from benchmarks.peers.runs import Settings, run_all
 
 PEER = next(arm for arm in ARMS if not arm.is_own)
 OWN = next(arm for arm in ARMS if arm.name == page.OWN)
@@ -37,23 +46,24 @@ def test_thin_curves_keep_their_ends(count):
     assert seconds == sorted(set(seconds))
 
 
-@pytest.mark.parametrize("peer", [3e-4, 3e-6])
-def test_standing_is_the_ratio_to_the_best_peer(peer):
+@pytest.mark.parametrize("peer, factor", [(3e-4, "30"), (3e-6, "0.3")])
+def test_standing_is_the_ratio_to_the_best_peer(peer, factor):
     errors = {"vrba": 1e-5, "vrba-soft": 2e-6, "deepxde-rad": peer, "pina-rba": 1.0}
-    told = page.standing(errors, "vrba", 20.0)
-    assert f"`deepxde-rad`, is {30 if peer > 1e-5 else 0.3} times `vrba`" in told
+    told = page.standing(errors, "vrba", 20.0, [0])
+    assert f"`deepxde-rad`, is {factor} times `vrba` (one seed)" in told
     ahead = told.split("; ahead: ")[1]
     assert "`vrba-soft`" in ahead and ("deepxde-rad" in ahead) == (peer < 1e-5)
 
 
 def test_standing_without_an_error():
-    assert "had made no step" in page.standing({"pina-rba": 1.0}, "vrba", 5.0)
-    assert "no peer" in page.standing({"vrba": 1.0, "vrba-soft": 2.0}, "vrba", 5.0)
+    assert "`vrba` has no error" in page.standing({"pina-rba": 1.0}, "vrba", 5.0, [0])
+    errors = {"vrba": 1.0, "vrba-soft": 2.0}
+    assert "no peer" in page.standing(errors, "vrba", 5.0, [0, 1])
 
 
-def logged(errors):
+def logged(errors, seconds=1200.0):
     lines = [{"about": {}}, *entries(*((60.0 * m, e) for m, e in errors))]
-    last = {"finished": True, "seconds": 1200.0, "measuring_seconds": 300.0}
+    last = {"finished": True, "seconds": seconds, "measuring_seconds": 300.0}
     return [*lines, last | {"cpu_seconds": 750.0}]
 
 
@@ -61,29 +71,79 @@ def settings(seed=0):
     return Settings("burgers", 20.0, seed, 1, 20, 4, 500, 4000)
 
 
-def test_runs_that_failed_have_a_row_and_a_reason(tmp_path, monkeypatch):
-    monkeypatch.setattr("benchmarks.peers.runs.HOME", tmp_path)
-    told = settings()
-    told.folder.mkdir()
-    maker = {"commit": "0123456789", "device": "cpu", "jobs": 2}
-    for arm, lines in ((OWN, logged([(4, 1e-4), (19, 1e-6)])), (PEER, [])):
-        told.maker(arm).write_text(json.dumps(maker))
-        told.said(arm).write_text("Traceback\nRuntimeError: no memory\n")
-        told.log(arm).write_text("\n".join(map(json.dumps, lines)))
-    found = {arm.name: told_of(told, arm) for arm in (OWN, PEER)}
-    assert found[OWN.name] | maker == found[OWN.name]
-    assert found[OWN.name]["cpu_share"] == 0.5
-    text = "\n".join(page.section(*page.grouped(found).popitem()))
+SCRIPT = """
+import json, sys
+for line in json.loads({lines!r}):
+    with open({log!r}, "a") as file:
+        file.write(json.dumps(line) + "\\n")
+sys.exit({said!r} or 0)
+"""
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """Where logs, results and pages are, and runs that only write their logs."""
+    for name in ("runs.HOME", "runs.ROOT", "page.ROOT"):
+        monkeypatch.setattr(f"benchmarks.peers.{name}", tmp_path)
+    monkeypatch.setattr("benchmarks.peers.results.RESULTS", tmp_path / "r" / "x.json")
+    monkeypatch.setattr(page, "PAGE", tmp_path / "peers.md")
+    monkeypatch.setattr(page, "PICTURE", tmp_path / "peers.png")
+    scripts = {}
+
+    def command_of(settings, arm):
+        lines, said = scripts[arm.name, settings.seed]
+        code = SCRIPT.format(
+            lines=json.dumps(lines), log=str(settings.log(arm)), said=said
+        )
+        return [sys.executable, "-c", code]
+
+    monkeypatch.setattr("benchmarks.peers.runs.command_of", command_of)
+    return scripts
+
+
+def test_every_run_has_its_place_on_the_page(home, tmp_path, capsys):
+    """Ones that end, fail, diverge, and end early; none is made twice."""
+    nan = math.nan
+    home[OWN.name, 0] = logged([(4, 1e-4), (19, 1e-6)]), ""
+    home[OWN.name, 1] = logged([(4, 3e-4)])[:-1], "RuntimeError: no memory"
+    home[PEER.name, 0] = logged([(4, 1e-2), (10, nan)]), ""
+    home[PEER.name, 1] = logged([(4, 3e-2), (8, 1e-2)], seconds=500.0), ""
+    tasks = [(settings(seed), arm) for arm in (OWN, PEER) for seed in (0, 1)]
+    run_all(tasks, 2)
+    keep(tasks)
+    page.write_page()
+    text = (tmp_path / "peers.md").read_text()
     rows = {line.split("`")[1]: line for line in text.splitlines() if "| `" in line}
-    assert rows[OWN.name].endswith("| 1 | 1e-4 | 1e-6 |".replace("1e-", "1.0e-"))
-    assert rows[PEER.name].endswith("| failed | failed |")
-    assert f"`{PEER.name}`, seed 0, failed: RuntimeError: no memory" in text
+    mine, theirs = rows[OWN.name], rows[PEER.name]
+    assert mine.endswith("| 2.0e-4 [1.0e-4, 3.0e-4] | 1.0e-6; 1 of 2 failed |")
+    assert theirs.endswith("| 2.0e-2 [1.0e-2, 3.0e-2] | 1.0e-2; 1 of 2 not finite |")
+    assert f"`{OWN.name}`, seed 1, failed after 4 minutes: RuntimeError" in text
+    assert f"`{PEER.name}`, seed 1, ended after 8.33 minutes" in text
+    assert f"`{PEER.name}`, is 10000 times" in text
+    assert (tmp_path / "peers.png").stat().st_size > 0
+    kept = json.loads(
+        (tmp_path / "r" / "x.json").read_text(), parse_constant=pytest.fail
+    )
+    assert len(kept) == 4 and all(run["jobs"] == 2 for run in kept.values())
+    capsys.readouterr()
+    run_all(tasks, 2)  # only what has failed is made again
+    assert capsys.readouterr().out.count("==") == 1
+
+
+def test_a_run_that_was_stopped_is_not_kept(home):
+    told = settings()
+    assert told_of(told, OWN) is None
+    told.folder.mkdir(parents=True)
+    told.maker(OWN).write_text("{}")
+    told.log(OWN).write_text('{"about": {}}\n{"seconds": 1')
+    assert told_of(told, OWN) is None
 
 
 def test_summary_of_a_log():
     found = summary(logged([(1, 0.5), (5, 0.2), (20, 0.1)]), 1200.0)
     assert (found["error_at_quarter"], found["error_at_end"]) == (0.2, 0.1)
     assert found["steps"] == 2 and found["curve"][-1] == [1200.0, 0.1]
+    assert found["cpu_share"] == 0.5 and found["is_finite"]
 
 
 def row(word, median, gain, published=None):
@@ -111,11 +171,8 @@ def test_lagging_names_lost_gains_and_at_full_scale_published_errors(scale):
 
 def test_readme_counts_what_the_shelf_holds():
     found = json.loads(results.SHELF.read_text())
-    ratios = [
-        one["against_baseline"]["vrba"]["median"]
-        for one in found.values()
-        if one["settings"]["num_seeds"] >= 3
-    ]
+    repeated = [one for one in found.values() if one["settings"]["num_seeds"] >= 3]
+    ratios = [one["against_baseline"]["vrba"]["median"] for one in repeated]
     text = results.summary()
     assert f"Of the {len(ratios)} problems" in text
     assert f"points in {sum(ratio < 1 for ratio in ratios)}," in text

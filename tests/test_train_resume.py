@@ -20,7 +20,10 @@ from vrba.core import checkpoint
 from vrba.train import RunFolder, Silent, Solution
 from vrba.train.trainer import Trainer
 
-pytestmark = pytest.mark.xdist_group("train")
+pytestmark = [
+    pytest.mark.xdist_group("train"),
+    pytest.mark.usefixtures("users_compiler"),  # as the programs that are killed have
+]
 
 
 class Killed(BaseException):

@@ -48,7 +48,8 @@ def main() -> None:
     ]
     for problem in problems:
         check_same(CASES[problem], as_peers_have_it(problem))
-    for name in (signal.SIGINT, signal.SIGTERM):  # so that no run is left behind
+    # so that no run is left behind
+    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(name, lambda *_: sys.exit("Stopped; the same command goes on."))
     run_all(tasks, asked.jobs)
     keep(tasks)

@@ -59,7 +59,8 @@ ARMS = (
         "vrba",
         "Adam, 1,000 steps, then L-BFGS",
         "drawn by the residual",
-        "What vrba takes for an optimizer that sees a loss only; L-BFGS is optax's. "
+        "vrba's policy for optimizers that see a loss only, on as many points as the "
+        "others have, with terms weighed as for the peers; L-BFGS is optax's. "
         "Allen-Cahn is soft, as for the peers.",
     ),
     Arm(
@@ -86,11 +87,12 @@ ARMS = (
     Arm(
         "deepxde-rad",
         "deepxde",
-        "Adam, a tenth of the time, then L-BFGS",
+        "Adam, a tenth of the time, then Adam and L-BFGS in turn",
         "RAD: drawn by the residual, k = c = 1",
-        "Points are drawn before each round of 1,000 iterations of L-BFGS, out of as "
-        "many as vrba's pool has, new ones each time. Its authors' example makes "
-        "15,000 steps of Adam first; here it is a tenth of the time. Backend torch: "
+        "Points are drawn before each round of 1,000 steps of Adam and 1,000 "
+        "iterations of L-BFGS, out of as many as vrba's pool has, new ones each time. "
+        "Its authors' example makes 15,000 steps of Adam first; here it is a tenth of "
+        "the time, if that is shorter. Backend torch: "
         "with JAX there is no L-BFGS, and float64 leaves parameters in float32.",
     ),
     Arm(
@@ -106,22 +108,23 @@ ARMS = (
         "jinns-adam",
         "jinns",
         "Adam",
-        "RAR-D, k = 2, c = 0, every 100 steps",
+        "RAR-D by the squared residual, every 100 steps",
         "Half of the points are kept by their residual, half are new and even: the set "
-        "does not grow, and there is no pool.",
+        "does not grow, and there is no pool. Wu's k = 2 and c = 0, which is k = 1 in "
+        "jinns: it squares the residual first.",
     ),
     Arm(
         "jinns-ssbroyden",
         "jinns",
         "Adam, a tenth of the time, then self-scaled Broyden",
-        "RAR-D, k = 2, c = 0, every 100 steps",
+        "RAR-D by the squared residual, every 100 steps",
         "The inverse Hessian is kept when points change. Both stages compile.",
     ),
     Arm(
         "jinns-ngd",
         "jinns",
         "natural gradients (`vanilla_ngd`)",
-        "RAR-D, k = 2, c = 0, every 15 steps",
+        "RAR-D by the squared residual, every 15 steps",
         "Gauss-Newton's matrix with a fixed ridge, and a search along the line: of all "
         "peers' the closest to vrba's own. Defaults, from the first step on.",
     ),

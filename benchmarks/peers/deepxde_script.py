@@ -1,5 +1,5 @@
-"""DeepXDE: Adam, then L-BFGS in rounds, with points drawn anew before each by the
-density of the residual (RAD, Wu et al. 2023, as its authors do it with DeepXDE).
+"""DeepXDE: Adam, then rounds of Adam and L-BFGS, with points drawn anew before each by
+the density of the residual (RAD, Wu et al. 2023, as its authors do it with DeepXDE).
 
 The drawn points replace all others with `replace_with_anchors`: `PDEPointResampler`
 would draw evenly, and under the default Hammersley points nothing at all.
@@ -18,8 +18,8 @@ from cases import CASES, INITIAL_WEIGHT, NUM_INITIAL
 from log import Log, read_arguments
 
 ADAM_SHARE = 0.1  # of the time, or 15,000 steps
-ROUND_ITERATIONS = 1000
-LOOK_EVERY = 50  # iterations of L-BFGS that DeepXDE makes without a callback
+ROUND_ITERATIONS = 1000  # of Adam, then of L-BFGS
+LOOK_EVERY = 200  # iterations of L-BFGS that DeepXDE makes without a callback
 EXPONENT, CONSTANT = 1.0, 1.0  # k and c of RAD
 
 
@@ -96,7 +96,8 @@ def make_data(case, pde, asked, is_timed: bool):
 
 
 def train(model, data, pde, asked, log, watch, weights, net) -> None:
-    """Adam, then rounds of L-BFGS, each on points drawn by the residual."""
+    """Adam, then rounds of both, each on points drawn by the residual; what is no
+    number ends it."""
     options = dde.optimizers.config.LBFGS_options
     dde.optimizers.set_LBFGS_options(maxiter=ROUND_ITERATIONS)
     # `set_LBFGS_options` leaves these two as they were when DeepXDE was imported
@@ -110,22 +111,27 @@ def train(model, data, pde, asked, log, watch, weights, net) -> None:
     settings = {"callbacks": [watch], "verbose": 0}
     model.train(iterations=15_000, display_every=10**9, **settings)
     watch.limit = log.limit
-    while not log.is_over():
-        redraw(model, data, pde, asked)
+    while not log.is_over() and redraw(model, data, pde, asked):
+        model.compile("adam", lr=1e-3, loss_weights=weights, verbose=0)
+        model.train(iterations=ROUND_ITERATIONS, display_every=10**9, **settings)
         model.compile("L-BFGS", loss_weights=weights, verbose=0)
         model.train(display_every=10**9, **settings)
     log.measure(model.train_state.step, loss_of(model), watch.predict)
 
 
-def redraw(model, data, pde, asked) -> None:
-    """Points by the density `|r|^k / mean + c`, none of them twice."""
+def redraw(model, data, pde, asked) -> bool:
+    """Points by the density `|r|^k / mean + c`, none of them twice; returns whether
+    there is such a density."""
     pool = data.geom.random_points(asked.pool)
     size = np.abs(model.predict(pool, operator=pde))[:, 0] ** EXPONENT
+    if not np.all(np.isfinite(size)):
+        return False
     density = size / np.mean(size) + CONSTANT
     picks = np.random.choice(  # noqa: NPY002  (the seed that DeepXDE has set)
         len(pool), asked.points, replace=False, p=density / np.sum(density)
     )
     data.replace_with_anchors(pool[picks])
+    return True
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from log import Log, read_arguments
 
 ADAM_SHARE = 0.1  # of the time, before self-scaled Broyden
 MOST_STEPS = 1_000_000
+EXPONENT = 1.0  # of the squared residual: k = 2 of Wu et al. (2023)
 
 
 def residual_of(case: Case, point, u, params):
@@ -140,7 +141,7 @@ def make_parts(case: Case, asked, key):
     params = jinns.parameters.Params(nn_params=weights, eq_params={})
     every = 15 if asked.arm == "jinns-ngd" else 100  # as vrba redraws
     refine = RARParameters(
-        update_every=every, novelty_proportion=0.5, method="D", k=2.0, c=0.0
+        update_every=every, novelty_proportion=0.5, method="D", k=EXPONENT, c=0.0
     )
     common = {"key": data_key, "n": asked.points, "rar_parameters": refine}
     if not is_timed:

@@ -8,31 +8,32 @@ from matplotlib.figure import Figure
 
 from vrba.report import short, spread, spread_text
 
-from .arms import ARMS, ENVIRONMENTS
+from .arms import ARMS
 from .results import read_results
 from .runs import ROOT
 
 PAGE, PICTURE = ROOT / "docs" / "peers.md", ROOT / "docs" / "peers.png"
 OWN, SOFT = "vrba", "vrba-soft"
+NEARLY = 0.98  # of the time: less is early
 HEAD = """# Beside other packages
 
 Written by `python -m benchmarks.peers`, never by hand: the same problem, network (tanh,
-float64), number of points and minutes in
-{peers},
-and in vrba. Each runs on threads of its own, in an environment of its own with pinned
-versions. Errors are relative L2 against the problem's own reference, of the last
-iterate; the median over seeds [lowest, highest] if there are several.
+float64), number of points and minutes in vrba and in {peers}. Each runs on threads of
+its own, in an environment of its own. Errors are relative L2 against the problem's own
+reference, of the last iterate; the median over seeds [lowest, highest] if there are
+several.
 
 The time counts training with compilation, but not imports, and not the measurement of
 the error: peers' clocks stand while it is measured; vrba's own runs on, so that a
 measurement is timed after the run and taken off for each. What vrba spends on its
-diagnosing, which no peer does, counts; that it makes its first pool, a second at most,
-does not. An error is that of the last measurement until
-then, or up to 2 % later.
+diagnosing, which no peer does, counts; that it makes its first pool does not. An error
+is that of the last measurement until then, or up to 2 % later.
 
 The same for all: the inputs scaled to [-1, 1], and boundary and initial values exact by
 the same output transform. In Allen-Cahn the peers and most arms of vrba have periodic
-inputs and the initial values in the loss, with weight {weight:g} and {initial} points.
+inputs and the initial values in the loss, with weight {weight:g} and {initial} points,
+which vrba draws anew; `vrba` and `vrba-uniform` have their default ansatz, which peers
+lack.
 Not the same: the optimizer, how points are chosen, and the random initial networks,
 which are each package's own. The number of points is that of vrba's default, which is
 made for few, costly steps; first-order arms may do better with fewer.
@@ -45,10 +46,13 @@ def write_page() -> None:
     """The page and the figure."""
     from .cases import INITIAL_WEIGHT, NUM_INITIAL
 
-    groups = grouped(read_results())
-    peers = " and ".join(words[0].replace("==", " ") for words in ENVIRONMENTS.values())
-    peers = peers.replace(" and ", ", ", len(ENVIRONMENTS) - 2)
-    text = HEAD.format(peers=peers, weight=INITIAL_WEIGHT, initial=NUM_INITIAL)
+    known = read_results()
+    groups = grouped(known)
+    text = HEAD.format(
+        peers=", ".join(peers_of(known)) or "other packages",
+        weight=INITIAL_WEIGHT,
+        initial=NUM_INITIAL,
+    )
     for key, runs in groups.items():
         text += "\n" + "\n".join(section(key, runs)) + "\n"
     text += "\n## Notes on the arms\n\n"
@@ -56,6 +60,16 @@ def write_page() -> None:
     PAGE.write_text(text, encoding="utf-8")
     draw(groups)
     print(f"See {PAGE.relative_to(ROOT)}.")
+
+
+def peers_of(known: dict[str, dict[str, Any]]) -> list[str]:
+    """Names and versions, as the runs have told them."""
+    found = set()
+    for run in known.values():
+        versions = run["about"].get("versions", {})
+        if not run["arm"].startswith(OWN) and versions:
+            found.add(" ".join(next(iter(versions.items()))))
+    return sorted(found)
 
 
 Runs = dict[str, list[dict[str, Any]]]
@@ -85,14 +99,14 @@ def section(key: Key, runs: Runs) -> list[str]:
     seeds = sorted({run["settings"]["seed"] for run in some})
     devices = sorted({run["device"] for run in some})
     commits = sorted({str(run["commit"])[:7] for run in some})
-    shares = [run["cpu_share"] for run in some if "failure" not in run]
+    shares = [run["cpu_share"] for run in some if "cpu_share" in run] or [0.0]
     lines = [
         f"## {problem}, {minutes:g} minutes",
         "",
         f"{depth} hidden layers of {width}; {points:,} points, drawn from {pool:,} "
         f"where there is a pool; {threads} thread each, {_listed(jobs)} at a time on "
         f"{_listed(devices)}, each having had "
-        f"{min(shares, default=0.0):.2f} to {max(shares, default=0.0):.2f} of a core; "
+        f"{min(shares):.2f} to {max(shares):.2f} of a core; "
         f"seeds {_listed(seeds)}; commit {_listed(commits)}.",
         "",
         f"| arm | optimizer | points | steps | {minutes / 4:g} min | {minutes:g} min |",
@@ -110,38 +124,55 @@ def section(key: Key, runs: Runs) -> list[str]:
             shown(found, "error_at_end"),
         ]
         lines.append(f"| {' | '.join(cells)} |")
-    failed = [
-        f"- `{run['arm']}`, seed {run['settings']['seed']}, failed: {run['failure']}"
-        for run in some
-        if "failure" in run
-    ]
     times = {"error_at_quarter": minutes / 4, "error_at_end": minutes}
     told = [
-        f"- {standing(medians(runs, name), own, minutes)}"
-        for own in (OWN, SOFT)
+        f"- {standing(medians(runs, name), own, when, seeds)}"
+        for own in (SOFT, OWN)
         if own in runs
-        for name, minutes in times.items()
+        for name, when in times.items()
     ]
-    return [*lines, "", *told, *failed]
+    return [*lines, "", *told, *map("- {}".format, early_ends(some, minutes))]
+
+
+def early_ends(runs: list[dict[str, Any]], minutes: float) -> list[str]:
+    """Runs that failed or ended before their time."""
+    found = []
+    for run in runs:
+        who = f"`{run['arm']}`, seed {run['settings']['seed']}"
+        spent = run["seconds"] / 60
+        if "failure" in run:
+            found.append(f"{who}, failed after {spent:.3g} minutes: {run['failure']}")
+        elif spent < NEARLY * minutes:
+            why = run.get("status", "" if run["is_finite"] else "not finite")
+            found.append(f"{who}, ended after {spent:.3g} minutes. {why}".strip())
+    return found
 
 
 def steps_of(runs: list[dict[str, Any]]) -> str:
-    """The middle of those that have not failed."""
-    found = [run["steps"] for run in runs if "failure" not in run]
-    return f"{round(statistics.median(found)):,}" if found else ""
+    """The middle."""
+    return f"{round(statistics.median(run['steps'] for run in runs)):,}"
 
 
 def errors_of(runs: list[dict[str, Any]], name: str) -> list[float]:
     """Of those that have one."""
-    return [run[name] for run in runs if run.get(name) is not None]
+    return [run[name] for run in runs if run[name] is not None]
 
 
 def shown(runs: list[dict[str, Any]], name: str) -> str:
-    """The median, and the range if there is one."""
-    if all("failure" in run for run in runs):
-        return "failed"
+    """The median, the range if there is one, and how many have no error."""
     errors = errors_of(runs, name)
-    return spread_text(spread(errors)) if errors else "not yet"
+    missing = [why_none(run) for run in runs if run[name] is None]
+    if not errors:
+        return missing[0]
+    text = spread_text(spread(errors))
+    return f"{text}; {len(missing)} of {len(runs)} {missing[0]}" if missing else text
+
+
+def why_none(run: dict[str, Any]) -> str:
+    """Why there is no error at some time."""
+    if "failure" in run:
+        return "failed"
+    return "not yet measured" if run["is_finite"] else "not finite"
 
 
 def medians(runs: Runs, name: str) -> dict[str, float]:
@@ -150,19 +181,23 @@ def medians(runs: Runs, name: str) -> dict[str, float]:
     return {arm: statistics.median(errors) for arm, errors in found.items() if errors}
 
 
-def standing(errors: dict[str, float], own: str, minutes: float) -> str:
+def standing(
+    errors: dict[str, float], own: str, minutes: float, seeds: list[int]
+) -> str:
     """How far one of vrba's arms is from the best peer, and which arms are ahead."""
     when = f"After {minutes:g} minutes"
     if own not in errors:
-        return f"{when} `{own}` had made no step."
+        return f"{when} `{own}` has no error."
     peers = {arm: error for arm, error in errors.items() if not arm.startswith(OWN)}
-    told = f"{when} no peer had an error to hold against `{own}`"
+    told = f"{when} no peer has an error to hold against `{own}`"
     if peers:
         best = min(peers, key=lambda arm: peers[arm])
         factor = short(peers[best] / errors[own])
         told = f"{when} the error of the best peer, `{best}`, is {factor} times `{own}`"
     better = [arm for arm, error in errors.items() if error < errors[own]]
-    return f"{told}; ahead: {', '.join(f'`{arm}`' for arm in better) or 'no arm'}."
+    ahead = ", ".join(f"`{arm}`" for arm in better) or "no arm"
+    count = "one seed" if len(seeds) == 1 else f"{len(seeds)} seeds"
+    return f"{told} ({count}); ahead: {ahead}."
 
 
 def _listed(values: list[Any]) -> str:
@@ -176,14 +211,16 @@ def draw(groups: dict[Key, Runs]) -> None:
         return
     figure = Figure(figsize=(5.2 * len(longest), 4.8), layout="constrained")
     panels = figure.subplots(1, len(longest), squeeze=False)[0]
+    names = dict.fromkeys([arm.name for arm in ARMS])
+    names |= dict.fromkeys(name for runs in groups.values() for name in runs)
+    colors = {name: colormaps["tab20"](k) for k, name in enumerate(names)}
     for panel, (problem, key) in zip(panels, longest.items(), strict=True):
         for number, (name, found) in enumerate(groups[key].items()):
-            color = colormaps["tab20"]([arm.name for arm in ARMS].index(name))
             is_own = name.startswith(OWN)
-            for place, run in enumerate(run for run in found if run.get("curve")):
+            for place, run in enumerate(run for run in found if run["curve"]):
                 panel.loglog(
                     *zip(*run["curve"], strict=True),
-                    color=color,
+                    color=colors[name],
                     linestyle="--" if "uniform" in name else "-",
                     linewidth=2.2 if name == OWN else 1.4 if is_own else 1.0,
                     marker=None if is_own else "o",

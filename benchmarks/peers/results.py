@@ -2,10 +2,11 @@
 
 import dataclasses
 import json
+import math
 from typing import Any
 
 from .arms import Arm
-from .runs import ROOT, Settings, read_log
+from .runs import ROOT, Settings, has_finished, read_log
 
 RESULTS = ROOT / "results" / "peers.json"
 MOST_POINTS = 60  # of a curve
@@ -16,10 +17,10 @@ def keep(tasks: list[tuple[Settings, Arm]]) -> None:
     """Adds what has ended to the results, in place of earlier ones."""
     known = read_results()
     for settings, arm in tasks:
-        if settings.maker(arm).exists():
-            known[f"{settings.folder.name}/{arm.name}"] = told_of(settings, arm)
+        if found := told_of(settings, arm):
+            known[f"{settings.folder.name}/{arm.name}"] = found
     RESULTS.parent.mkdir(exist_ok=True)
-    text = json.dumps(dict(sorted(known.items())), indent=1)
+    text = json.dumps(dict(sorted(known.items())), indent=1, allow_nan=False)
     RESULTS.write_text(text + "\n", encoding="utf-8")
 
 
@@ -30,37 +31,49 @@ def read_results() -> dict[str, dict[str, Any]]:
     return json.loads(RESULTS.read_text(encoding="utf-8"))
 
 
-def told_of(settings: Settings, arm: Arm) -> dict[str, Any]:
-    """What is told of a run; of one that failed the last that it said."""
-    common = {"arm": arm.name, "settings": dataclasses.asdict(settings)}
-    common |= json.loads(settings.maker(arm).read_text(encoding="utf-8"))
+def told_of(settings: Settings, arm: Arm) -> dict[str, Any] | None:
+    """What is told of a run: of one that failed also why, and what it had measured; of
+    one that was stopped nothing."""
+    if not settings.maker(arm).exists():
+        return None
+    maker = json.loads(settings.maker(arm).read_text(encoding="utf-8"))
     lines = read_log(settings.log(arm))
-    if lines:
-        return common | summary(lines, 60 * settings.minutes)
-    said = settings.said(arm).read_text(encoding="utf-8", errors="replace")
-    return common | {"failure": (said.strip().splitlines() or ["nothing was said"])[-1]}
+    if not has_finished(lines) and "failure" not in maker:
+        return None
+    common = {"arm": arm.name, "settings": dataclasses.asdict(settings)} | maker
+    return common | summary(lines, 60 * settings.minutes)
 
 
 def summary(lines: list[dict[str, Any]], limit: float) -> dict[str, Any]:
     """The log of a run that was allowed so many seconds, in short."""
-    about, entries, last = lines[0]["about"], lines[1:-1], lines[-1]
-    whole = last["seconds"] + last["measuring_seconds"]
-    return {
+    is_whole = has_finished(lines)
+    about = lines[0]["about"] if lines else {}
+    entries = lines[1:-1] if is_whole else lines[1:]
+    entries = [entry for entry in entries if entry["seconds"] <= SLACK * limit]
+    finite = [entry for entry in entries if math.isfinite(entry["error"])]
+    found = {
         "about": about,
-        "seconds": last["seconds"],
-        "measuring_seconds": last["measuring_seconds"],
-        "cpu_share": round(last["cpu_seconds"] / whole, 3),
         "steps": entries[-1]["step"] if entries else 0,
+        "seconds": entries[-1]["seconds"] if entries else 0.0,
+        "is_finite": len(finite) == len(entries),
         "error_at_quarter": error_at(entries, limit / 4),
-        "error_at_end": error_at(entries, limit),
-        "curve": [[e["seconds"], e["error"]] for e in thinned(entries)],
+        "error_at_end": error_at(entries, limit) if is_whole else None,
+        "curve": [[e["seconds"], e["error"]] for e in thinned(finite)],
     }
+    if is_whole:
+        last = lines[-1]
+        whole = last["seconds"] + last["measuring_seconds"]
+        found |= {name: last[name] for name in ("seconds", "measuring_seconds")}
+        found |= {"cpu_share": round(last["cpu_seconds"] / whole, 3)}
+        found |= {"status": last["status"]} if "status" in last else {}
+    return found
 
 
 def error_at(entries: list[dict[str, Any]], seconds: float) -> float | None:
-    """That of the last measurement until then; none if there was none."""
+    """That of the last measurement until then; none if it is no number, or if there
+    was none."""
     before = [e["error"] for e in entries if e["seconds"] <= SLACK * seconds]
-    return before[-1] if before else None
+    return before[-1] if before and math.isfinite(before[-1]) else None
 
 
 def thinned(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import vrba
+from vrba.cli.children import Task
 from vrba.cli.machine import environment, num_cores
 from vrba.core import precision
 from vrba.problems import AbstractProblem, Formulation
@@ -87,15 +88,21 @@ def make_settings(problem: str, asked: Any) -> Settings:
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:
-    """The lines of a run that has finished; else nothing."""
+    """All whole lines: a run may have been stopped within one."""
     if not path.exists():
         return []
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-        found = [json.loads(line) for line in lines]
-    except json.JSONDecodeError:  # stopped within a line
-        return []
-    return found if found and found[-1].get("finished") else []
+    found = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            found.append(json.loads(line))
+        except json.JSONDecodeError:
+            break
+    return found
+
+
+def has_finished(lines: list[dict[str, Any]]) -> bool:
+    """Whether this is the log of a run that came to its end."""
+    return bool(lines) and bool(lines[-1].get("finished"))
 
 
 def python_of(package: str) -> Path:
@@ -137,7 +144,10 @@ def command_of(settings: Settings, arm: Arm) -> list[str]:
 
 def run_all(tasks: list[tuple[Settings, Arm]], jobs: int) -> None:
     """Runs those that have not finished yet, `jobs` at a time."""
-    waiting = [(s, arm) for s, arm in tasks if not read_log(s.log(arm))]
+    is_there = lambda s, arm: (
+        s.maker(arm).exists() and has_finished(read_log(s.log(arm)))
+    )
+    waiting = [(s, arm) for s, arm in tasks if not is_there(s, arm)]
     commands = [(s, arm, command_of(s, arm)) for s, arm in waiting]
     running: list[tuple[subprocess.Popen, Settings, Arm]] = []
     try:
@@ -149,7 +159,7 @@ def run_all(tasks: list[tuple[Settings, Arm]], jobs: int) -> None:
             for process, settings, arm in list(running):
                 if process.poll() is not None:
                     running.remove((process, settings, arm))
-                    _tell(settings, arm, process.returncode)
+                    _note_end(settings, arm, process.returncode)
             time.sleep(0.5)
     finally:
         for process, *_ in running:
@@ -169,20 +179,28 @@ def _note_maker(settings: Settings, arm: Arm, jobs: int) -> None:
 
 
 def _started(settings: Settings, arm: Arm, command: list[str]) -> subprocess.Popen:
-    limits = environment(settings.threads)
+    limits = environment(settings.threads) | {"JAX_TRACEBACK_FILTERING": "off"}
     if not arm.is_own:
         limits.pop("PYTHONPATH", None)
     elif "PYTHONPATH" not in os.environ:
         limits["PYTHONPATH"] = str(ROOT / "src")
     print(f"== {settings.problem}, {arm.name}", flush=True)
     with open(settings.said(arm), "wb") as said:
-        return subprocess.Popen(command, stdout=said, stderr=said, env=limits)
+        return subprocess.Popen(  # Ctrl-C reaches it through us alone
+            command, stdout=said, stderr=said, env=limits, start_new_session=True
+        )
 
 
-def _tell(settings: Settings, arm: Arm, code: int) -> None:
+def _note_end(settings: Settings, arm: Arm, code: int) -> None:
+    """Tells the error; why it failed is kept beside who made it."""
     found = read_log(settings.log(arm))
-    told = f"failed with code {code}, see {settings.said(arm)}"
-    if found:
+    if has_finished(found):
         errors = [f"{entry['error']:.2e}" for entry in found[1:-1]]
         told = errors[-1] if errors else "no step in time"
+    else:
+        why = Task(arm.name, (), settings.said(arm)).complaint(code)
+        maker = json.loads(settings.maker(arm).read_text(encoding="utf-8"))
+        text = json.dumps(maker | {"failure": why})
+        settings.maker(arm).write_text(text, encoding="utf-8")
+        told = f"failed ({why}), see {settings.said(arm)}"
     print(f"   {settings.problem}, {arm.name}: {told}", flush=True)

@@ -24,7 +24,7 @@ class Convolution(eqx.Module):
     def __call__(self, field: Field) -> Float[Array, "height width outputs"]:
         """The new channels, on the same grid: a product for each row of the window,
         whose columns stand side by side. XLA's own convolution is many times slower on
-        a CPU in a compiled loop, and a product for each place a third slower."""
+        a CPU in a compiled loop."""
         rows, columns, _, num_outputs = self.weight.shape
         height, width = field.shape[:2]
         margins = [((n - 1) // 2, n // 2) for n in (rows, columns)]

@@ -65,7 +65,7 @@ def short(value: Number) -> str:
     """Two digits: `1.2e-5`; counts and seconds as they are."""
     if not math.isfinite(value):
         return "not finite"
-    if value >= 100 or value == 0:
+    if value >= 99.5 or value == 0:
         return f"{value:.0f}"
     if value >= 0.1:
         return f"{value:.2g}"
