@@ -122,10 +122,8 @@ def test_table_has_medians_and_ends():
     assert [line.count("|") for line in lines] == [8] * 5
     assert len({len(line) for line in lines}) == 1
     cells = [cell.strip() for cell in lines[2].split("|")[1:-1]]
-    assert cells[:4] == ["uniform", "3", "1.0e-3 [<1.0e-8, 3.0e-3]"] + [
-        "2.0e-3 [2.0e-3, 2.0e-3]"
-    ]
-    assert cells[5:] == ["100 [100, 100]", "7.2 [7.2, 7.2]"]
+    assert cells[:4] == ["uniform", "3", "1.0e-3 [<1.0e-8, 3.0e-3]", "2.0e-3"]
+    assert cells[5:] == ["100", "7.2"]
     assert "<1.0e-8 " in lines[3] and "[" not in lines[3]
     assert lines[4].count("none") == 5
 
