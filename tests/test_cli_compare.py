@@ -215,7 +215,8 @@ def test_resume_makes_what_is_missing(done, folder):
     assert kept.stat().st_mtime_ns == before
     key = lambda run: (run["arm"], run["seed"], run["residual"])
     assert [key(run) for run in again["runs"]] == [key(run) for run in first["runs"]]
-    assert again["table"].count("3 [3, 3]") == 2
+    three = {"median": 3, "lowest": 3, "highest": 3}
+    assert [arm["step"] for arm in again["arms"].values()] == [three] * 2
 
 
 def test_resume_refuses_another_problem(done, folder):

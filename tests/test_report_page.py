@@ -262,7 +262,7 @@ def test_page_of_a_comparison(tmp_path):
     assert code == 0 and out == f"{folder / 'report.html'}\n"
     text = (folder / "report.html").read_text()
     assert figures_in(text) == ["comparison", "arms-dynamics"]
-    assert '<th scope="row">vrba:exponential</th><td>2</td><td>5.0e-6 [' in text
+    assert '<th scope="row">vrba:exponential</th><td>2</td><td>5.0e-6</td>' in text
     assert "vrba:exponential: 0.5 times the error of uniform" in text
     assert "x: a &lt; b" in text
     assert "<li>uniform, seed 4: The weights have collapsed" in text
