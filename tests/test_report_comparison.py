@@ -189,6 +189,15 @@ def test_figure_has_a_line_and_a_band_for_each_arm():
     assert "nothing was logged" in empty.get_suptitle()
 
 
+def test_both_panels_show_all_of_every_line():
+    """A slow run cuts the median over seconds short, not the one over steps."""
+    fast = record([10, 20, 30], [1e-1, 1e-2, 1e-5])
+    slow = [entry | {"seconds": 10 * entry["seconds"]} for entry in fast]
+    figure = plot_comparison({"uniform": [fast, slow]}, "error", "error")
+    limits = {panel.get_ylim() for panel in figure.axes}
+    assert len(limits) == 1 and limits.pop()[0] < 1e-5
+
+
 # While runs go on.
 
 

@@ -32,7 +32,9 @@ def plot_comparison(arms: Arms, measure: str, label: str) -> Figure:
     for panel, (key, name) in zip(panels, _AXES.items(), strict=True):
         draw_arms(panel, arms, key, measure)
         finish(panel, xlabel=name, ylabel=label)
+    lowest, highest = zip(*(panel.get_ylim() for panel in panels), strict=True)
     panels[1].sharey(panels[0])
+    panels[0].set_ylim(min(lowest), max(highest))
     figure.suptitle(_about_seeds(arms), fontsize="medium")
     return figure
 
