@@ -6,8 +6,6 @@ import os
 import signal
 from pathlib import Path
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from cli_cases import call
@@ -170,33 +168,6 @@ def test_the_published_networks_are_taken_at_the_published_scale():
     assert model(Kolmogorov) == vrba.FNO(kernel=vrba.models.TuckerKernel(rank=1.0))
     wave = dataclasses.replace(model(Wave), fastest=32.0)  # as fast as times allow
     assert wave == vrba.TimeConditionedUNet(time_axis=0)
-
-
-def test_the_published_rates_are_taken_at_the_published_scale():
-    recipe = lambda kind: vrba.default_operator_recipe(made(kind, num_train=800))
-    rates = {kind: recipe(kind).policy.smoothing.rate for kind in PUBLISHED_RATES}
-    assert rates == PUBLISHED_RATES
-
-
-PUBLISHED_RATES = {Bubble: 0.1, Kolmogorov: 0.01, Wave: 0.1}
-
-
-@pytest.mark.parametrize("potential", [vrba.Quadratic(), vrba.Exponential()])
-@pytest.mark.parametrize("num_visits", [3, 12, 50, 2000])
-def test_weights_follow_the_residual_however_short_the_run(num_visits, potential):
-    """One of eight samples is ten times as hard: it is drawn more than twice as often
-    as the others by the end, though each was seen a few times only."""
-    pairs = made(Bubble, num_train=8)
-    steps = num_visits * 8 // vrba.default_operator_recipe(pairs).batch_size
-    recipe = vrba.default_operator_recipe(pairs, steps)
-    policy = vrba.train.operator_arms.tilted(recipe, potential).policy
-    state = policy.init((8, 4), dtype="float64")
-    residual = jnp.ones((8, 4)).at[3].set(10.0)
-    seen = jax.lax.fori_loop(
-        0, num_visits, lambda _, old: policy.update(old, residual), state
-    )
-    tilt = policy.tilt(seen)
-    assert tilt[3] > 2 * tilt[0]
 
 
 KEPT = {"point": 1, "time": 16 * 16, "coarse": 4 * 4, "half": 2}
