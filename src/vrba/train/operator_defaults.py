@@ -23,9 +23,6 @@ _NUM_CHECKS = 50
 _MODES, _WIDTH = 12, 16
 _WHOLE = 800  # samples of a data set at the scale of its paper
 _FEW = 50  # samples that no large network can learn from
-_CAP = 15.0, 25.0
-_LEAST_RATE = 0.1
-_TURNS = 2  # how often a weight forgets where it began, at least
 
 
 def default_operator_recipe(
@@ -40,11 +37,10 @@ def default_operator_recipe(
     settings = known.get(made_by, _usual)(pairs, pairs.num_train >= _WHOLE)
     if model is not None:
         settings = _with_model(model, pairs)
-    published, usual = settings.pop("rate", None), settings.pop("num_steps")
+    rate, usual = settings.pop("rate"), settings.pop("num_steps")
     count = usual if num_steps is None else num_steps
     num_rows = num_samples(pairs, settings.get("splits"))
     settings["batch_size"] = _dividing(num_rows, settings["batch_size"])
-    rate = published or _rate(count * settings["batch_size"] / num_rows)
     return OperatorRecipe(
         optimizer=Adam(schedule=Cosine(count)),
         policy=_policy(rate, count),
@@ -88,30 +84,22 @@ def _with_model(model: AbstractOperatorArchitecture, pairs: Pairs) -> dict[str, 
         "splits": splits,
         "misfit": Relative(),
         "batch_size": 50 if is_product else 20 if splits is not None else 10,
+        "rate": 0.1,
         "num_steps": 20_000 if is_product else 2_000,
     }
 
 
 def _policy(rate: float, num_steps: int) -> Hybrid:
-    """A cap that grows in the course of the run."""
-    first, last = _CAP
-    cap = GrowingCap(first, last, max(num_steps / (last - first), 1))
+    """A cap that grows from 15 to 25 in the course of the run."""
+    cap = GrowingCap(15.0, 25.0, max(num_steps / 10, 1))
     return Hybrid(Exponential(), smoothing=Smoothing(cap, rate))
-
-
-def _rate(num_visits: float) -> float:
-    """A weight forgets in `cap / rate` visits of its sample. So a rate that suits long
-    runs leaves the weights of short ones all but equal: few visits need a larger one.
-    """
-    first, last = _CAP
-    return min(max(_LEAST_RATE, _TURNS * last / num_visits), first)
 
 
 def _bubble(pairs: Pairs, is_whole: bool) -> dict[str, Any]:
     return {
         "model": DeepONet(),
         "batch_size": 50,
-        "rate": 0.1 if is_whole else None,
+        "rate": 0.1,
         "num_steps": 240_000 if is_whole else 40_000,
     }
 
@@ -122,7 +110,7 @@ def _kolmogorov(pairs: Pairs, is_whole: bool) -> dict[str, Any]:
     return {
         "model": FNO(kernel=TuckerKernel(rank=1.0)) if is_whole else small,
         "batch_size": 10,
-        "rate": 0.01 if is_whole else None,
+        "rate": 0.01 if is_whole else 0.1,
         "num_steps": 40_000 if is_whole else 800,
     }
 
@@ -133,7 +121,7 @@ def _wave(pairs: Pairs, is_whole: bool) -> dict[str, Any]:
         "splits": "t",
         "misfit": Relative(),
         "batch_size": 100 if is_whole else 20,
-        "rate": 0.1 if is_whole else None,
+        "rate": 0.1,
         "num_steps": 204_000 if is_whole else 2_500,
     }
 
