@@ -14,21 +14,18 @@ import numpy as np
 import vrba
 from vrba.cli.children import Task
 from vrba.cli.machine import environment, num_cores
+from vrba.cli.names import known_problems
 from vrba.core import precision
 from vrba.problems import AbstractProblem, Formulation
 from vrba.train import default_recipe
 from vrba.train.about import program
 
 from .arms import ENVIRONMENTS, Arm
+from .cases import CASES
 
 ROOT = Path(__file__).parents[2]
 HOME = ROOT / "runs" / "peers"
-PROBLEMS = {
-    "burgers": vrba.problems.Burgers,
-    "allen-cahn": vrba.problems.AllenCahn,
-    "helmholtz": vrba.problems.Helmholtz,
-    "poisson": vrba.problems.Poisson,
-}
+PROBLEMS = {name: known_problems()[name] for name in CASES}
 
 
 def as_peers_have_it(problem: str) -> AbstractProblem:
@@ -125,7 +122,9 @@ def write_reference(problem: str) -> Path:
     path = HOME / "reference" / f"{problem}.npz"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        found = PROBLEMS[problem]().reference()
+        reference = PROBLEMS[problem]().reference
+        assert reference is not None
+        found = reference()
         values = np.ravel(found.values)
         np.savez(path, points=found.points(), values=values, error=found.error)
     return path

@@ -16,17 +16,12 @@ from log import Log, read_arguments
 import vrba
 from vrba import optim
 from vrba.adapt import presets
+from vrba.cli.names import known_problems
 from vrba.core import ending, precision
 from vrba.problems import Formulation
 from vrba.train import FixedBalance, Silent, default_recipe
 from vrba.train.solution import reference_of, relative_error
 
-PROBLEMS = {
-    "burgers": vrba.problems.Burgers,
-    "allen-cahn": vrba.problems.AllenCahn,
-    "helmholtz": vrba.problems.Helmholtz,
-    "poisson": vrba.problems.Poisson,
-}
 ADAM_STEPS = 1000  # before L-BFGS
 MOST_MEASURING = 0.03  # of the time, which is given back
 
@@ -57,7 +52,8 @@ def main() -> None:
     log, optimizer = Log(asked), make_optimizer(asked.arm)
     is_soft = asked.arm == "vrba-soft" or optimizer is not None
     is_posed_softly = is_soft and asked.problem == "allen-cahn"
-    problem = PROBLEMS[asked.problem](**({"is_soft": True} if is_posed_softly else {}))
+    pose = known_problems()[asked.problem]
+    problem = pose(**({"is_soft": True} if is_posed_softly else {}))
     model = vrba.MLP(width=asked.width, depth=asked.depth)
     with precision("float64"):
         recipe = default_recipe(Formulation(problem), asked.minutes, optimizer, model)
