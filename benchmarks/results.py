@@ -20,6 +20,8 @@ from vrba.cli._base import DONE, FAILED
 from vrba.cli.paper import SCALES
 from vrba.report import exhibit_text, short
 
+from .commit import commit_of
+
 IS_LONG = True
 ROOT = Path(__file__).parents[1]
 RESULTS, DOCS = ROOT / "results" / "reproduce", ROOT / "docs"
@@ -151,9 +153,8 @@ def made_by(result: dict[str, Any]) -> str:
     for name, one in result["comparisons"].items():
         for program in one.get("programs", ()):
             threads = one["settings"]["num_threads"]
-            commit = program["commit"] or "no commit"
             found.append(
-                f"- {name}: vrba {program['vrba']} at {commit[:10]}, jax "
+                f"- {name}: vrba {program['vrba']} at {commit_of(program)}, jax "
                 f"{program['jax']}, {program['device']}, {threads} thread(s) a run\n"
             )
     return "Made by\n" + "".join(dict.fromkeys(found)) if found else ""

@@ -20,6 +20,8 @@ from vrba.core import describe, ending, write_atomically
 from vrba.report import spread, spread_text
 from vrba.train import Recipe
 
+from .commit import commit_of
+
 ROOT = Path(__file__).parents[1]
 ENDS = ("time_reached", "num_steps_reached")
 
@@ -160,7 +162,7 @@ def write_page(study: Study, content: dict[str, Any]) -> None:
             cells += [shown(ratios), shown(steps), str(len(errors))]
             lines.append(f"| {' | '.join(cells)} |")
     programs = {
-        f"{run['program']['commit']}, {run['program']['device']}"
+        f"{commit_of(run['program'])}, {run['program']['device']}"
         for runs in found.values()
         for run in runs
     }

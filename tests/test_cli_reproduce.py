@@ -1,5 +1,6 @@
 """`vrba reproduce`: every table and figure, at the smallest scale."""
 
+import itertools
 import json
 import math
 import os
@@ -13,9 +14,10 @@ from vrba.cli import paper, reproduce
 from vrba.cli.compare import Outcome
 from vrba.cli.comparison import ComparisonFolder
 from vrba.cli.paper import Arm, Exhibit, Experiment
+from vrba.cli.paper.curves import published_curves
 from vrba.cli.paper.result import result_of
 from vrba.cli.reproduce import known_exhibits
-from vrba.report import exhibit_text
+from vrba.report import exhibit_text, write_exhibit
 
 pytestmark = pytest.mark.xdist_group("reproduce")  # one folder
 
@@ -203,6 +205,36 @@ def test_arms_that_have_not_ended_leave_their_cells_empty():
     result = result_of(exhibit, "paper", {"bubble": {"arms": {}, "runs": []}})
     assert all(row["ours"] is None and row["gain"] is None for row in result["rows"])
     assert "| 7.4e-2" in exhibit_text(result)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_published_curves_end_at_the_published_error(name):
+    published = {arm.word: arm.published for arm in EXPERIMENTS[name].arms}
+    if name.endswith("-own"):
+        assert not published_curves(name)
+        return
+    curves = published_curves(name)
+    known = {word for word, error in published.items() if error is not None}
+    assert set(curves) == known - {"rad"}  # taken from another paper
+    for word, curve in curves.items():
+        steps, errors = zip(*curve, strict=True)
+        assert all(one < other for one, other in itertools.pairwise(steps))
+        assert all(0 < error <= 1 for error in errors)
+        assert steps[-1] <= EXPERIMENTS[name].scales["paper"].get("steps", math.inf)
+        # The last iterates of second order differ by a factor of ten among themselves.
+        assert 0.4 < errors[-1] / published[word] < 2
+
+
+def test_published_curves_stand_beside_ours_at_the_published_scale(
+    done, folder, tmp_path
+):
+    path = folder / "all" / "tiny" / "burgers-ssbroyden"
+    exhibit = Exhibit("t", "T", (EXPERIMENTS["burgers-ssbroyden"],))
+    contents = {"burgers-ssbroyden": read(path / "comparison.json")}
+    for scale in ("paper", "tiny"):
+        out = tmp_path / scale
+        write_exhibit(result_of(exhibit, scale, contents), [path], (), out)
+        assert (out / "figures" / "0-published.png").exists() is (scale == "paper")
 
 
 def test_an_experiment_needs_every_scale():

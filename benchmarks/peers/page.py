@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from vrba.report import short, spread, spread_text
 
+from ..commit import commit_of
 from .arms import ARMS
 from .results import read_results
 from .runs import ROOT
@@ -98,7 +99,7 @@ def section(key: Key, runs: Runs) -> list[str]:
     jobs = sorted({run["jobs"] for run in some})
     seeds = sorted({run["settings"]["seed"] for run in some})
     devices = sorted({run["device"] for run in some})
-    commits = sorted({str(run["commit"])[:7] for run in some})
+    commits = sorted({commit_of(run) for run in some})
     shares = [run["cpu_share"] for run in some if "cpu_share" in run] or [0.0]
     lines = [
         f"## {problem}, {minutes:g} minutes",

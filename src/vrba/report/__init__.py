@@ -14,6 +14,7 @@ from .figures import plot_dynamics as plot_dynamics
 from .figures import plot_error_distribution as plot_error_distribution
 from .figures import plot_errors_over_time as plot_errors_over_time
 from .figures import plot_functions as plot_functions
+from .figures import plot_published as plot_published
 from .figures import plot_residual as plot_residual
 from .figures import plot_solution as plot_solution
 from .figures import plot_weights as plot_weights

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .comparison_page import address_of, pictures_of
+from .figures import plot_published
 from .markup import PAGE, Page, Picture, Section, bullets, links, paragraph, table
 from .paired import Spread
 from .several import ComparisonRecord
@@ -90,7 +91,29 @@ def page_of_exhibit(
         for one in pictures_of(found)
         if one.name in pictures
     ]
+    for place, (path, found) in enumerate(comparisons.items()):
+        shown += _published(content, Path(path).name, found, place)
     return Page(_title(content), head, sections, shown)
+
+
+def _published(
+    content: Mapping[str, Any], name: str, found: ComparisonRecord, place: int
+) -> list[Picture]:
+    """The published curves of one comparison beside its own, if there are any."""
+    rows = [row for row in content["rows"] if row.get("comparison") == name]
+    curves = {row["word"]: row["curve"] for row in rows if "curve" in row}
+    if not curves:
+        return []
+    figure = plot_published(found.records(), found.measure, found.label, curves)
+    return [
+        Picture(
+            f"{place}-published",
+            f"{found.name}: as published and here",
+            "Errors while they learn, published ones thin: read off figures if there "
+            "is no log, and of one seed each.",
+            figure,
+        )
+    ]
 
 
 def _title(content: Mapping[str, Any]) -> str:

@@ -32,13 +32,25 @@ def program() -> dict[str, Any]:
         "jax": jax.__version__,
         "python": platform.python_version(),
         "device": jax.devices()[0].device_kind,
-        "commit": _commit(),
+        **read_commit(Path(__file__).parents[1]),
     }
 
 
-def _commit() -> str | None:
-    here = Path(__file__).parent
-    command = ["git", "-C", str(here), "rev-parse", "HEAD"]
+def read_commit(package: Path) -> dict[str, Any]:
+    """The commit of the package and whether its files differ from it. One that is
+    installed may lie in the repository of somebody else, who does not track it."""
+    if not _git(package, "ls-files", "__init__.py"):
+        return {"commit": None, "has_changes": None}
+    commit = _git(package, "rev-parse", "HEAD")
+    return {
+        "commit": commit,
+        "has_changes": bool(_git(package, "status", "--porcelain", "--", ".")),
+    }
+
+
+def _git(folder: Path, *words: str) -> str | None:
+    """What git says; nothing if it fails or is not there."""
+    command = ["git", "-C", str(folder), *words]
     try:
         found = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError:

@@ -6,7 +6,8 @@ from typing import Any
 
 from ...report import pair
 from ..arms import BASELINE
-from ._base import Exhibit, Experiment
+from ._base import SCALES, Exhibit, Experiment
+from .curves import published_curves
 
 _KEPT = ("settings", "problem", "programs", "measure", "floor", "runs")
 _TOLD = ("sentences", "warnings", "failures")
@@ -18,7 +19,9 @@ def result_of(
     """Rows, what differs, and the comparisons they are from: `contents` are those of
     their `comparison.json`, by the name of the experiment."""
     rows = [
-        row for one in exhibit.experiments for row in _rows(one, contents[one.name])
+        row
+        for one in exhibit.experiments
+        for row in _rows(one, contents[one.name], scale)
     ]
     rows += [dataclasses.asdict(row) for row in exhibit.cited]
     kept = {
@@ -39,8 +42,12 @@ def result_of(
     }
 
 
-def _rows(experiment: Experiment, content: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """One for each arm; what has not ended has no error."""
+def _rows(
+    experiment: Experiment, content: Mapping[str, Any], scale: str
+) -> list[dict[str, Any]]:
+    """One for each arm; what has not ended has no error. Steps of another scale are not
+    those of a published curve."""
+    curves = published_curves(experiment.name) if scale == SCALES[0] else {}
     found, floor = content.get("arms", {}), content.get("floor", 0.0)
     errors: dict[str, dict[int, float]] = {arm.word: {} for arm in experiment.arms}
     for run in content.get("runs", ()):
@@ -52,6 +59,7 @@ def _rows(experiment: Experiment, content: Mapping[str, Any]) -> list[dict[str, 
     for arm in experiment.arms:
         row = {
             "experiment": experiment.title,
+            "comparison": experiment.name,
             "label": arm.label,
             "word": arm.word,
             "published": arm.published,
@@ -61,6 +69,8 @@ def _rows(experiment: Experiment, content: Mapping[str, Any]) -> list[dict[str, 
             "seeds": sorted(errors[arm.word]),
             "floor": floor,
         }
+        if arm.word in curves:
+            row["curve"] = curves[arm.word]
         if fair:
             row["fair_gain"] = _gain(errors[fair[0].word], errors[arm.word], floor)
         if row["ours"] is not None:

@@ -19,6 +19,7 @@ from .errors_over_time import ERRORS_OVER_TIME as ERRORS_OVER_TIME
 from .errors_over_time import plot_errors_over_time as plot_errors_over_time
 from .functions import FUNCTIONS as FUNCTIONS
 from .functions import plot_functions as plot_functions
+from .published import plot_published as plot_published
 from .residual import RESIDUAL as RESIDUAL
 from .residual import plot_residual as plot_residual
 from .solution import SOLUTION as SOLUTION
