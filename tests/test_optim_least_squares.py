@@ -3,6 +3,7 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import mpmath
 import numpy as np
 import pytest
 from optim_cases import CASES, NUM_ROWS, index_of, residual_of, start_of
@@ -153,6 +154,38 @@ def test_tiny_damping_is_solved_by_qr():
     normal = matrix.T @ matrix + 1e-28 * np.eye(size)
     squared = np.linalg.pinv(normal) @ (matrix.T @ (matrix @ answer))
     assert np.abs(squared - answer).max() > 1e-2  # what the normal equations give
+
+
+@pytest.mark.parametrize("solver", [Cholesky(), HostCholesky()], ids=repr)
+@pytest.mark.parametrize("share", [1.0, 10.0, 100.0])
+def test_a_damping_of_the_precision_needs_no_qr(solver, share):
+    """Rounding of `J'J` changes a step where `J` hardly sees it. Even if all that is
+    left of the residual lies there, the decrease that the linear model foresees is that
+    of the exact step, here by mpmath, to a part in a hundred."""
+    size, rows, first = 24, 60, 16
+    rng = np.random.default_rng(2)
+    left, _ = np.linalg.qr(rng.normal(size=(rows, size)))
+    right, _ = np.linalg.qr(rng.normal(size=(size, size)))
+    matrix = left * np.logspace(0, -10, size) @ right
+    rest = left[:, first:] @ rng.normal(size=size - first)
+    term = PointTerm(
+        lambda x, point: jnp.vdot(point[0], x) + point[1],
+        (jnp.asarray(matrix), jnp.asarray(rest)),
+        weight=float(rows),
+        block_size=7,
+    )
+    relative = share * float(np.finfo(float).eps)
+    damping = jnp.asarray(relative * np.sum(matrix**2))
+    system = solver.assemble(LeastSquares(term), jnp.zeros(size), jnp.asarray(relative))
+    assert not system.is_root
+    step = solver.step(solver.factor(system, damping))
+    with mpmath.workdps(50):
+        jacobian, side = mpmath.matrix(matrix.tolist()), mpmath.matrix(rest.tolist())
+        pulled, normal = jacobian.T * side, jacobian.T * jacobian
+        normal += mpmath.mpf(float(damping)) * mpmath.eye(size)
+        foresee = lambda d: -(2 * (pulled.T * d) + d.T * normal * d)[0]
+        best = foresee(mpmath.lu_solve(normal, -pulled))
+        assert 0.99 < foresee(mpmath.matrix(np.asarray(step).tolist())) / best <= 1
 
 
 # Terms.

@@ -59,8 +59,9 @@ class AbstractSolver(eqx.Module):
 
 
 def default_qr_below(dtype: Any) -> float:
-    """The relative damping below which `J'J` has lost the digits that matter."""
-    return 100 * float(jnp.finfo(dtype).eps)
+    """The relative damping below which `J'J` has lost the digits that matter: there
+    its rounding is as large as the damping."""
+    return float(jnp.finfo(dtype).eps)
 
 
 def check_qr_below(qr_below: float | None) -> None:

@@ -41,9 +41,9 @@ class Triangle(eqx.Module):
 class Cholesky(AbstractSolver):
     """`J'J` accumulated in blocks and factored by Cholesky, compiled for any device.
 
-    Below the damping `qr_below` times the trace of `J'J`, a hundred times the
-    precision if not given, `J` is factored by QR instead, also in blocks, which costs
-    more. On a CPU `HostCholesky` multiplies faster.
+    Below the damping `qr_below` times the trace of `J'J`, the precision if not given,
+    `J` is factored by QR instead, also in blocks, which costs more. On a CPU
+    `HostCholesky` multiplies faster.
     """
 
     qr_below: float | None = None
