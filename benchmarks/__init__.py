@@ -1,1 +1,6 @@
 """Measured claims: `make bench`. Each is a ratio of two things timed in one run."""
+
+import pkgutil
+
+HELPERS = ("__main__", "commit", "timing", "torch_deeponet", "variants")
+CASES = [one.name for one in pkgutil.iter_modules(__path__) if one.name not in HELPERS]

@@ -111,7 +111,7 @@ def quasi_newton(dtype) -> None:
 def levenberg_marquardt() -> None:
     """A step with 8,192 residuals against two products `J'J` in NumPy."""
     params, objective = burgers_on(8192)
-    relative = jnp.asarray(1.0)
+    relative, none = jnp.asarray(1.0), jnp.asarray(0.0)
     host, optimizer = HostCholesky(), LevenbergMarquardt(solver=HostCholesky())
     state = optimizer.init(objective, params)
     for _ in range(6):  # to where two or three dampings are tried in a step
@@ -139,6 +139,7 @@ def levenberg_marquardt() -> None:
         "a step": lambda: optimizer.step(objective, params, state)[0],
         "  the Jacobian, in blocks": all_blocks,
         "  Jacobian and J'J": lambda: host.assemble(objective, params, relative).matrix,
+        "  Jacobian and QR": lambda: host.assemble(objective, params, none).matrix,
         "  Cholesky": lambda: host.factor(system, state.damping.damping).upper,
         "  solve": lambda: host.solve(factor, velocity),
         "  acceleration": lambda: pull(objective, params, velocity),

@@ -1,15 +1,19 @@
 """What benchmarks say of runs: errors at a time, who is ahead, where we are behind."""
 
+import ast
+import importlib.util
 import json
 import math
 import statistics
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks import results, variants
+from benchmarks import CASES, results, variants
+from benchmarks.commit import commit_of
 from benchmarks.peers import page
 from benchmarks.peers.arms import ARMS
 from benchmarks.peers.results import (
@@ -190,7 +194,7 @@ def study(tmp_path, monkeypatch):
 
 
 def test_variants_are_compared_by_seed(study, tmp_path):
-    program = {"commit": "0123", "device": "cpu"}
+    program = {"commit": "0123456789abc", "has_changes": True, "device": "cpu"}
     run = lambda seed, error: {
         "seed": seed,
         "step": 7,
@@ -210,4 +214,21 @@ def test_variants_are_compared_by_seed(study, tmp_path):
         "1",
     ]
     assert "Failed: other, seed 0" in text
+    assert "0123456789 with changes, cpu" in text
     assert (tmp_path / "docs" / "study.png").stat().st_size > 0
+
+
+def test_a_commit_may_not_be_known():
+    assert commit_of({"commit": None}) == "no commit"
+    assert commit_of({"commit": "0123456789abc"}) == "0123456789"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_benchmark_can_be_called(name):
+    """`python -m benchmarks` calls `main`, or says that it is long."""
+    path = Path(importlib.util.find_spec(f"benchmarks.{name}").origin)
+    found = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        found |= {getattr(node, "name", None)}
+        found |= {getattr(one, "id", None) for one in getattr(node, "targets", ())}
+    assert found & {"main", "IS_LONG"}

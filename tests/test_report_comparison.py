@@ -193,11 +193,12 @@ def test_figure_has_a_line_and_a_band_for_each_arm():
 def test_published_curves_are_in_the_colour_of_their_arm():
     ours = record([10, 20, 30], [1e-1, 1e-2, 1e-3])
     arms, curve = {"uniform": [ours], "vrba": [ours]}, [[5, 0.5], [40, 1e-4]]
-    figure = plot_published(arms, "error", "error", {"vrba": curve, "absent": curve})
+    figure = plot_published(arms, "error", {"vrba": curve, "absent": curve})
     (panel,) = figure.axes
     _, vrba, published, _ = panel.lines
     np.testing.assert_array_equal(published.get_xydata(), curve)
     assert published.get_color() == vrba.get_color()
+    assert published.get_linestyle() == vrba.get_linestyle()
     assert published.get_linewidth() < vrba.get_linewidth()
     texts = [text.get_text() for text in panel.get_legend().get_texts()]
     assert texts == ["uniform", "vrba", "thin: as published"]

@@ -171,7 +171,7 @@ def _note_maker(settings: Settings, arm: Arm, jobs: int) -> None:
     own = program()
     told = {
         "commit": own["commit"],
-        "has_changes": own["has_changes"],
+        "has_changes": own.get("has_changes", False),
         "device": f"{own['device']}, {num_cores()} cores",
         "jobs": jobs,
     }

@@ -117,7 +117,7 @@ class LevenbergMarquardt(AbstractMethod):
         relative = state.damping.damping / jnp.where(is_first, 1, state.scale)
         system = self.solver.assemble(objective, params, relative)
         scale = jnp.asarray(system.scale, vector.dtype)
-        smallest = jnp.finfo(vector.dtype).eps ** 2 * scale
+        smallest = self.solver.smallest(system) * scale
         factor = scale / jnp.where(is_first, 1, state.scale)
         damping = _scaled(state.damping, factor)  # as large, beside `J'J`, as it was
         norm = 2 * jnp.linalg.norm(jnp.asarray(system.pulled))

@@ -101,19 +101,17 @@ def _published(
 ) -> list[Picture]:
     """The published curves of one comparison beside its own, if there are any."""
     rows = [row for row in content["rows"] if row.get("comparison") == name]
-    curves = {row["word"]: row["curve"] for row in rows if "curve" in row}
-    if not curves:
+    rows = [row for row in rows if "curve" in row]
+    if not rows or found.measure != "error":
         return []
-    figure = plot_published(found.records(), found.measure, found.label, curves)
-    return [
-        Picture(
-            f"{place}-published",
-            f"{found.name}: as published and here",
-            "Errors while they learn, published ones thin: read off figures if there "
-            "is no log, and of one seed each.",
-            figure,
-        )
-    ]
+    curves = {row["word"]: row["curve"] for row in rows}
+    figure = plot_published(found.records(), found.label, curves)
+    caption = (
+        "Errors in the course of training, published ones thin and in the colour of "
+        f"their arm: {rows[0]['curve_source']}."
+    )
+    title = f"{found.name}: as published and here"
+    return [Picture(f"{place}-published", title, caption, figure)]
 
 
 def _title(content: Mapping[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """What a run folder says of the program that made it."""
 
 import inspect
+import os
 import platform
 import subprocess
 from importlib.metadata import version
@@ -26,7 +27,7 @@ def known_classes() -> dict[str, type]:
 
 
 def program() -> dict[str, Any]:
-    """Versions, device and commit, read from the running program."""
+    """Versions, device and commit of the running program."""
     return {
         "vrba": version("vrba"),
         "jax": jax.__version__,
@@ -37,22 +38,24 @@ def program() -> dict[str, Any]:
 
 
 def read_commit(package: Path) -> dict[str, Any]:
-    """The commit of the package and whether its files differ from it. One that is
+    """The commit of the package, and `has_changes` if its files differ from it. What is
     installed may lie in the repository of somebody else, who does not track it."""
     if not _git(package, "ls-files", "__init__.py"):
-        return {"commit": None, "has_changes": None}
-    commit = _git(package, "rev-parse", "HEAD")
-    return {
-        "commit": commit,
-        "has_changes": bool(_git(package, "status", "--porcelain", "--", ".")),
-    }
+        return {"commit": None}
+    commit = _git(package, "rev-parse", "--verify", "HEAD")
+    changes = _git(package, "status", "--porcelain", "--", ".")
+    return {"commit": commit} | ({"has_changes": True} if changes else {})
 
 
 def _git(folder: Path, *words: str) -> str | None:
-    """What git says; nothing if it fails or is not there."""
-    command = ["git", "-C", str(folder), *words]
+    """What git says of the repository that the folder is in, without waiting for who
+    else is at work there; nothing if it fails or is not installed."""
+    command = ["git", "--no-optional-locks", "-C", str(folder), *words]
+    own = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     try:
-        found = subprocess.run(command, capture_output=True, text=True, check=False)
+        found = subprocess.run(
+            command, capture_output=True, text=True, check=False, env=own
+        )
     except OSError:
         return None
-    return found.stdout.strip() or None
+    return found.stdout.strip() if found.returncode == 0 else None

@@ -7,7 +7,7 @@ from typing import Any
 from ...report import pair
 from ..arms import BASELINE
 from ._base import SCALES, Exhibit, Experiment
-from .curves import published_curves
+from .published import published_curves
 
 _KEPT = ("settings", "problem", "programs", "measure", "floor", "runs")
 _TOLD = ("sentences", "warnings", "failures")
@@ -47,7 +47,7 @@ def _rows(
 ) -> list[dict[str, Any]]:
     """One for each arm; what has not ended has no error. Steps of another scale are not
     those of a published curve."""
-    curves = published_curves(experiment.name) if scale == SCALES[0] else {}
+    curves = published_curves(experiment.name) if scale == SCALES[0] else None
     found, floor = content.get("arms", {}), content.get("floor", 0.0)
     errors: dict[str, dict[int, float]] = {arm.word: {} for arm in experiment.arms}
     for run in content.get("runs", ()):
@@ -69,8 +69,8 @@ def _rows(
             "seeds": sorted(errors[arm.word]),
             "floor": floor,
         }
-        if arm.word in curves:
-            row["curve"] = curves[arm.word]
+        if curves is not None and arm.word in curves.arms:
+            row["curve"], row["curve_source"] = curves.arms[arm.word], curves.source
         if fair:
             row["fair_gain"] = _gain(errors[fair[0].word], errors[arm.word], floor)
         if row["ours"] is not None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from ..least_squares import AbstractLeastSquares
 
@@ -40,6 +40,10 @@ class AbstractSolver(eqx.Module):
         """A system, given the last damping as a share of its scale."""
 
     @abc.abstractmethod
+    def smallest(self, system: Any) -> Scalar:
+        """The smallest damping that the system is good for, as a share of its scale."""
+
+    @abc.abstractmethod
     def factor(self, system: Any, damping: Scalar) -> Any:
         """What solving with this damping needs."""
 
@@ -58,10 +62,19 @@ class AbstractSolver(eqx.Module):
         """`body` while `go_on`: compiled, or in Python."""
 
 
-def default_qr_below(dtype: Any) -> float:
-    """The relative damping below which `J'J` has lost the digits that matter: there
-    its rounding is as large as the damping."""
-    return float(jnp.finfo(dtype).eps)
+def find_qr_below(qr_below: float | None, dtype: Any) -> float:
+    """The relative damping below which `J'J` has lost the digits that matter: if it is
+    not given, where its rounding is as large as the damping."""
+    return float(jnp.finfo(dtype).eps) if qr_below is None else qr_below
+
+
+def smallest_damping(
+    is_root: Bool[Array, ""] | bool, qr_below: float | None, dtype: Any
+) -> Scalar:
+    """Just below the limit, so that the next step goes over to QR, or next to none."""
+    least = float(jnp.finfo(dtype).eps) ** 2
+    limit = max(0.9 * find_qr_below(qr_below, dtype), least)
+    return jnp.where(is_root, least, limit).astype(dtype)
 
 
 def check_qr_below(qr_below: float | None) -> None:

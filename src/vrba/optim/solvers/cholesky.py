@@ -1,6 +1,7 @@
 """Normal equations, Cholesky and, where damping is tiny, QR; all compiled."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -16,7 +17,8 @@ from ._base import (
     Scalar,
     Vector,
     check_qr_below,
-    default_qr_below,
+    find_qr_below,
+    smallest_damping,
 )
 from ._orthogonal import damped_triangle, triangle_of
 
@@ -41,9 +43,9 @@ class Triangle(eqx.Module):
 class Cholesky(AbstractSolver):
     """`J'J` accumulated in blocks and factored by Cholesky, compiled for any device.
 
-    Below the damping `qr_below` times the trace of `J'J`, the precision if not given,
-    `J` is factored by QR instead, also in blocks, which costs more. On a CPU
-    `HostCholesky` multiplies faster.
+    After a step whose damping was below `qr_below` times the trace of `J'J`, the
+    precision if not given, `J` is factored by QR instead, also in blocks, which costs
+    more. On a CPU `HostCholesky` multiplies faster.
     """
 
     qr_below: float | None = None
@@ -65,7 +67,8 @@ class Cholesky(AbstractSolver):
         def products():
             def block_products(term, block):
                 rows, jacobian = term.jacobian(params, block)
-                return jacobian.T @ jacobian, jacobian.T @ rows
+                times = partial(jnp.matmul, jacobian.T, precision="highest")
+                return times(jacobian), times(rows)
 
             matrix, pulled = sum_over_blocks(objective, block_products)
             no = jnp.zeros((), bool)
@@ -76,11 +79,14 @@ class Cholesky(AbstractSolver):
             scale, yes = jnp.sum(root**2), jnp.ones((), bool)
             return CholeskySystem(root.T @ projected, scale, root, projected, yes)
 
-        limit = self.qr_below
-        limit = default_qr_below(relative_damping.dtype) if limit is None else limit
+        limit = find_qr_below(self.qr_below, relative_damping.dtype)
         if limit == 0:
             return products()
         return jax.lax.cond(relative_damping < limit, triangles, products)
+
+    def smallest(self, system: CholeskySystem) -> Scalar:
+        """Down to where QR begins; after it next to none."""
+        return smallest_damping(system.is_root, self.qr_below, system.pulled.dtype)
 
     def factor(self, system: CholeskySystem, damping: Scalar) -> Triangle:
         """The upper triangle of the damped system."""

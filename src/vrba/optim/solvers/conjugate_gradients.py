@@ -59,6 +59,11 @@ class ConjugateGradients(AbstractSolver):
         scale = jnp.where(length > 0, stretched / length, 1)
         return ImplicitSystem(pulled, scale, objective, params)
 
+    def smallest(self, system: ImplicitSystem) -> Scalar:
+        """Next to none."""
+        eps = jnp.finfo(system.pulled.dtype).eps
+        return jnp.asarray(eps**2, system.pulled.dtype)
+
     def factor(self, system: ImplicitSystem, damping: Scalar) -> DampedSystem:
         """Nothing to factor."""
         return DampedSystem(system, damping)

@@ -22,7 +22,8 @@ from ._base import (
     Scalar,
     Vector,
     check_qr_below,
-    default_qr_below,
+    find_qr_below,
+    smallest_damping,
 )
 
 HostVector = Float[np.ndarray, " params"]
@@ -77,8 +78,7 @@ class HostCholesky(AbstractSolver):
             )
         vector = flatten(params)[0]
         dtype, size = vector.dtype, vector.size
-        limit = default_qr_below(dtype) if self.qr_below is None else self.qr_below
-        if relative_damping < limit:
+        if relative_damping < find_qr_below(self.qr_below, dtype):
             return _triangle_of(objective, params, size, dtype)
         matrix = np.zeros((size, size), dtype, order="F")
         pulled = np.zeros(size, dtype)
@@ -88,6 +88,10 @@ class HostCholesky(AbstractSolver):
             matrix = square(1.0, across, beta=1.0, c=matrix, overwrite_c=True)
             pulled = times(1.0, across, np.asarray(rows), 1.0, pulled)
         return HostSystem(pulled, np.trace(matrix), matrix, False)
+
+    def smallest(self, system: HostSystem) -> Scalar:
+        """Down to where QR begins; after it next to none."""
+        return smallest_damping(system.is_root, self.qr_below, system.pulled.dtype)
 
     def factor(self, system: HostSystem, damping: Scalar) -> HostTriangle:
         """The upper triangle of the damped system."""

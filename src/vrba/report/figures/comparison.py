@@ -41,8 +41,13 @@ def plot_comparison(arms: Arms, measure: str, label: str) -> Figure:
 
 def draw_arms(panel: Axes, arms: Arms, key: str, measure: str) -> None:
     """A line and a band for each arm that has logged the measure."""
-    for (arm, records), style in zip(arms.items(), cycle(STYLES), strict=False):
-        _draw(panel, band(records, key, measure), arm, style)
+    for arm, style in styles_of(arms).items():
+        _draw(panel, band(arms[arm], key, measure), arm, style)
+
+
+def styles_of(arms: Arms) -> dict[str, Any]:
+    """Colour, line and marker of each arm."""
+    return dict(zip(arms, cycle(STYLES), strict=False))
 
 
 def band(records: Sequence[Record], key: str, measure: str) -> Band | None:
