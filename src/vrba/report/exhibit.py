@@ -33,7 +33,7 @@ _READING = (
     "operators by the error on the validation set: the median over seeds [lowest, "
     "highest]. A gain is the error of the first row of an experiment divided by that "
     "of this one for the same seed; the fair gain is against a baseline that is not "
-    "held back."
+    "held back. Empty is what was not published, or not run."
 )
 
 
