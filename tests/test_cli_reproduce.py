@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from cli_cases import call, children_in_this_process
+from run_cases import make_run
 
 from vrba.cli import paper, reproduce
 from vrba.cli.compare import Outcome
@@ -19,6 +20,7 @@ from vrba.cli.paper.published import published_curves
 from vrba.cli.paper.result import result_of
 from vrba.cli.reproduce import known_exhibits
 from vrba.report import exhibit_text, write_exhibit
+from vrba.report.summary import run_of
 
 pytestmark = pytest.mark.xdist_group("reproduce")  # one folder
 
@@ -235,20 +237,24 @@ def test_what_was_not_published_has_no_curve():
 def test_published_curves_stand_beside_ours_at_the_published_scale(
     done, folder, tmp_path
 ):
-    path = folder / "all" / "tiny" / "burgers-ssbroyden"
-    exhibit = Exhibit("t", "T", (EXPERIMENTS["burgers-ssbroyden"],))
-    contents = {"burgers-ssbroyden": read(path / "comparison.json")}
+    name = "burgers-ssbroyden"
+    made, path = folder / "all" / "tiny" / name, tmp_path / name
+    path.mkdir()
+    shutil.copyfile(made / "comparison.json", path / "comparison.json")
+    content = read(path / "comparison.json")
 
-    def has_curves(scale, source):
-        out = tmp_path / scale / source.parent.name
-        write_exhibit(result_of(exhibit, scale, contents), [source], (), out)
-        return (out / "figures" / "0-published.png").exists()
+    def has_curves(scale):
+        result = result_of(
+            Exhibit("t", "T", (EXPERIMENTS[name],)), scale, {name: content}
+        )
+        page = write_exhibit(result, [path], (), tmp_path / "page")
+        return "thin and in the colour of their arm" in page.read_text()
 
-    assert has_curves("paper", path) and not has_curves("tiny", path)
-    begun = tmp_path / "begun" / "burgers-ssbroyden"  # nothing is logged yet
-    begun.mkdir(parents=True)
-    shutil.copyfile(path / "comparison.json", begun / "comparison.json")
-    assert not has_curves("paper", begun)
+    assert not has_curves("paper")  # nothing is logged yet
+    for arm in content["settings"]["arms"]:
+        make_run(run_of(path, arm, 0))
+    assert has_curves("paper")
+    assert not has_curves("tiny")
 
 
 def test_an_experiment_needs_every_scale():

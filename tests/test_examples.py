@@ -64,6 +64,17 @@ def test_the_operator_is_compared_with_what_differences_give():
     assert np.linalg.norm(found.y[:, -1] - ours) < 1e-4 * np.linalg.norm(ours)
 
 
+def test_half_of_burgers_is_half_of_its_solution():
+    half = load("half_burgers").HalfBurgers()
+    ours, whole = half.reference(), vrba.problems.Burgers().reference()
+    both = np.concatenate([-ours.values[:, :0:-1], ours.values], axis=1)
+    np.testing.assert_allclose(both, whole.values, atol=10 * whole.error)
+    (form,) = half.conditions()
+    t, ends = np.array([0.0, 0.0, 0.3, 0.3]), np.array([0.2, 0.7, 0.0, 1.0])
+    values = form.fn(t, ends, 5.0)  # whatever the network says
+    np.testing.assert_allclose(values, -np.sin(np.pi * ends), atol=1e-15)
+
+
 def test_a_potential_of_ones_own_draws_points():
     example = load("custom_potential")
     sizes = {"num_points": 64, "pool_size": 256, "num_held_out": 64}
