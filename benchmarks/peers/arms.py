@@ -2,10 +2,10 @@
 
 import dataclasses
 
-ENVIRONMENTS = {
-    "deepxde": ("deepxde==1.15.0", "torch==2.13.0"),
-    "pina": ("pina-mathlab==0.3.2", "torch==2.13.0"),
-    "jinns": ("jinns==1.10.2", "jax==0.10.2"),
+ENVIRONMENTS = {  # versions of these and of all they need are in `constraints`
+    "deepxde": ("deepxde", "torch"),
+    "pina": ("pina-mathlab", "torch"),
+    "jinns": ("jinns",),
 }
 
 

@@ -11,13 +11,14 @@ from vrba.core import precision
 from vrba.problems import EQUATIONS, AbstractProblem, Formulation
 from vrba.train import Recipe, Trainer
 
-from .cases import Case
+from .cases import INITIAL_WEIGHT, Case
 
 _TOLERANCE = 1e-12  # of the largest
 
 
 def check_same(case: Case, problem: AbstractProblem) -> None:
-    """Raises if values or residuals differ between the case and vrba's problem."""
+    """Raises if values, residuals, or other terms of the loss differ between the case
+    and vrba's problem."""
     with precision("float64"):
         small = Recipe(num_points=64, pool_size=64, num_held_out=16)
         trainer = Trainer(Formulation(problem), small, 0)
@@ -33,6 +34,25 @@ def check_same(case: Case, problem: AbstractProblem) -> None:
         own = trainer.residual(params, EQUATIONS, rows)[:, 0]
         _compare("residuals", residual, own)
         _compare("values", jax.vmap(value)(points), trainer.fields(params, points)["u"])
+        _check_initial(case, trainer, params, value)
+
+
+def _check_initial(case: Case, trainer: Trainer, params: Any, value: Any) -> None:
+    """The one other term that a peer has: initial errors, with their weight."""
+    weights = {name: trainer.weights[name] for name in trainer.terms}
+    wanted = {EQUATIONS: 1.0}
+    if (initial := case.initial) is None:
+        if weights != wanted:
+            raise ValueError(f"Peers have the equations only, vrba {weights}.")
+        return
+    if weights != wanted | {"initial": INITIAL_WEIGHT}:
+        raise ValueError(
+            f"Peers weigh initial errors {INITIAL_WEIGHT}, vrba {weights}."
+        )
+    rows = trainer.pools["initial"]
+    errors = lambda point: value(point) - initial(jnp, point[1])
+    own = trainer.residual(params, "initial", rows)[:, 0]
+    _compare("initial errors", jax.vmap(errors)(rows[0]), own)
 
 
 def residual_at(case: Case, value: Any, point: Any) -> Any:

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -106,13 +107,16 @@ def python_of(package: str) -> Path:
     """The interpreter of an environment, which is made if there is none."""
     if package == "vrba":
         return Path(sys.executable)
-    home, wanted = HOME / f"env-{package}", " ".join(ENVIRONMENTS[package])
+    home, names = HOME / f"env-{package}", ENVIRONMENTS[package]
     python, stamp = home / "bin" / "python", home / "installed.txt"
+    pins = Path(__file__).with_name("constraints") / f"{package}.txt"
+    wanted = pins.read_text(encoding="utf-8")
     if not stamp.exists() or stamp.read_text(encoding="utf-8") != wanted:
-        print(f"Installing {wanted}", flush=True)
+        print(f"Installing {', '.join(names)}", flush=True)
+        shutil.rmtree(home, ignore_errors=True)  # of other pins
         subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
-        install = [str(python), "-m", "pip", "install", "-q", "numpy"]
-        subprocess.run([*install, *ENVIRONMENTS[package]], check=True)
+        install = [str(python), "-m", "pip", "install", "-q", "-c", str(pins)]
+        subprocess.run([*install, *names], check=True)
         stamp.write_text(wanted, encoding="utf-8")
     return python
 
