@@ -10,8 +10,7 @@ from typing import Any
 
 import vrba
 from vrba import adapt, optim
-from vrba.core import precision
-from vrba.problems import Burgers, Formulation
+from vrba.problems import Burgers
 from vrba.train import Recipe, default_recipe
 
 from . import variants
@@ -31,8 +30,7 @@ HEAD = (
 
 def usual(optimizer: optim.AbstractOptimizer | None = None) -> Recipe:
     """The default recipe."""
-    with precision("float64"):
-        return default_recipe(Formulation(Burgers()), MINUTES, optimizer)
+    return default_recipe(Burgers(), MINUTES, optimizer)
 
 
 def changed(**settings: Any) -> Recipe:

@@ -14,6 +14,7 @@ from rooms import concrete
 
 import vrba
 from vrba.adapt import (
+    AbstractAround,
     AbstractPolicy,
     AbstractTilting,
     AbstractTimed,
@@ -497,10 +498,40 @@ def test_local_average_spreads_a_spike():
 
 def test_local_average_finds_the_nearest_points():
     points = np.stack([np.arange(10.0), np.zeros(10)], axis=1)
-    policy = LocalAverage.of_nearest(vrba.Weighting(vrba.Quadratic()), points, 3)
-    assert set(np.asarray(policy.neighbours[4]).tolist()) == {3, 4, 5}
-    with pytest.raises(ValueError, match="num_neighbours"):
-        LocalAverage.of_nearest(vrba.Weighting(vrba.Quadratic()), points, 11)
+    policy = LocalAverage(vrba.Weighting(vrba.Quadratic()), 3)
+    state = policy.init(10, points=points)
+    assert set(np.asarray(state.near[4]).tolist()) == {3, 4, 5}
+    listed = LocalAverage(policy.policy, state.near)
+    spike = jnp.zeros(10).at[4].set(1.0)
+    tilts = [
+        one.tilt(one.update(one.init(10, points=points), spike))
+        for one in (policy, listed)
+    ]
+    np.testing.assert_array_equal(*tilts)
+    for count, places, name in ((3, None, "points"), (11, points, "neighbours")):
+        with pytest.raises(ValueError, match=name):
+            LocalAverage(policy.policy, count).init(10, points=places)
+
+
+AROUND = {
+    "LocalAverage": LocalAverage(BUILT["Sampling"], RING),
+    "Causal": vrba.Causal(BUILT["Sampling"]),
+    "Windows": vrba.Windows(BUILT["Sampling"]),
+    "Capped": vrba.Capped(BUILT["Sampling"]),
+}
+
+
+@pytest.mark.parametrize("name", AROUND)
+def test_inner_state_is_that_of_the_wrapped_policy(name):
+    points = jnp.linspace(0, 1, N)[:, None]
+    inner = AROUND[name].inner_state(AROUND[name].init(N, points=points))
+    assert eqx.tree_equal(inner, BUILT["Sampling"].init(N))
+
+
+def test_every_policy_around_another_is_looked_into():
+    assert {kind.__name__ for kind in concrete("vrba.adapt", AbstractAround)} == set(
+        AROUND
+    )
 
 
 @pytest.mark.parametrize(
@@ -525,6 +556,7 @@ def test_local_average_finds_the_nearest_points():
         (lambda: vrba.Hybrid(vrba.Quadratic()).init(4), "num_funcs"),
         (lambda: vrba.Weighting(vrba.Quadratic()).init(4, dtype=int), "dtype"),
         (lambda: LocalAverage(vrba.BRDR(), np.array([[3]])), "neighbours"),
+        (lambda: LocalAverage(vrba.BRDR(), 0), "neighbours"),
     ],
 )
 def test_bad_settings_are_named(build, name):

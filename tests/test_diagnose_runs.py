@@ -198,18 +198,29 @@ def test_partition_gradients_average_to_the_whole():
     np.testing.assert_allclose(others["edge"], flatten_gradient(edge), rtol=1e-12)
 
 
+def gap_of(policy):
+    """That of a fresh tilt."""
+    trainer = Trainer(Formulation(Peak()), tiny_recipe(policy=policy), 0)
+    state = trainer.redraw(trainer.init())
+    rows = trainer.pools[EQUATIONS]
+    residual = trainer.residual(state.params, EQUATIONS, rows)
+    return diagnostics._gap(trainer, state, np.abs(residual[:, 0]))
+
+
 def test_gap_of_a_fresh_exponential_tilt_vanishes():
     """Only the exponential has no gap when merely rescaled."""
-    gaps = {}
-    for potential in (vrba.Exponential(), vrba.Quadratic()):
-        policy = tilted(potential, temperature=vrba.Fixed(0.1))
-        trainer = Trainer(Formulation(Peak()), tiny_recipe(policy=policy), 0)
-        state = trainer.redraw(trainer.init())
-        rows = trainer.pools[EQUATIONS]
-        residual = trainer.residual(state.params, EQUATIONS, rows)
-        gaps[potential] = diagnostics._gap(trainer, state, np.abs(residual[:, 0]))
-    exponential, quadratic = gaps.values()
+    exponential, quadratic = (
+        gap_of(tilted(potential, temperature=vrba.Fixed(0.1)))
+        for potential in (vrba.Exponential(), vrba.Quadratic())
+    )
     assert abs(exponential) < 1e-12 and quadratic > 1e-3
+
+
+def test_gap_of_a_wrapped_policy():
+    """Around a policy that keeps its own state, one that has none, and both at once."""
+    inner = tilted(vrba.Quadratic(), temperature=vrba.Fixed(0.1))
+    around = vrba.LocalAverage(vrba.Capped(inner, 1e9), 1)  # neither changes anything
+    assert gap_of(around) == pytest.approx(gap_of(inner), rel=1e-10)
 
 
 def test_diagnostics_change_nothing_in_the_run(watched):

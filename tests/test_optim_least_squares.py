@@ -164,6 +164,22 @@ def test_tiny_damping_is_solved_by_qr():
 
 
 @pytest.mark.parametrize("solver", [Cholesky, HostCholesky])
+def test_a_matrix_that_is_too_large_is_refused(solver):
+    _, _, term = ill_conditioned(6, 24, 1.0)
+    objective, start = LeastSquares(term(jnp.ones(24))), jnp.zeros(6)
+    assert minimise(
+        objective, start, LevenbergMarquardt(solver=solver(max_params=6)), max_steps=1
+    )
+    with pytest.raises(ValueError, match=r"6 numbers.*ConjugateGradients.*max_params"):
+        minimise(
+            objective,
+            start,
+            LevenbergMarquardt(solver=solver(max_params=5)),
+            max_steps=1,
+        )
+
+
+@pytest.mark.parametrize("solver", [Cholesky, HostCholesky])
 def test_a_run_goes_over_to_qr_by_itself(solver):
     """Without it the damping cannot fall below the rounding of `J'J`."""
     size = 6

@@ -29,8 +29,9 @@ def redraw_and_advance(trainer, state):
         (optim.Adam(), POLICY),
         (MATRIX_FREE, vrba.Causal(POLICY)),
         (optim.Adam(), vrba.Windows(vrba.Capped(POLICY))),
+        (optim.Adam(), vrba.LocalAverage(POLICY)),
     ],
-    ids=["adam", "causal", "windows"],
+    ids=["adam", "causal", "windows", "local-average"],
 )
 def test_no_array_of_a_run_is_read_by_the_host(optimizer, policy):
     """With every array abstract, pools too, reading one would raise an error."""

@@ -1,5 +1,6 @@
 """From a problem to a solution: what is trained, selected, told and kept."""
 
+import dataclasses
 import io
 
 import equinox as eqx
@@ -15,8 +16,12 @@ from vrba import optim
 from vrba.problems import EQUATIONS, Formulation
 from vrba.train import Lines, Silent, Trainer, default_recipe
 from vrba.train.balance import BalanceState
+from vrba.train.recipe import limited
 
 pytestmark = pytest.mark.xdist_group("train")
+
+
+LM = optim.LevenbergMarquardt()
 
 
 def solve(problem=None, recipe=None, **options):
@@ -47,6 +52,76 @@ def test_residual_is_that_of_the_equation(solution):
     assert float(found["decay"]) == pytest.approx(slope + u(0.7), abs=1e-9)
 
 
+def test_expressions_have_derivatives(solution):
+    x = np.asarray([[0.2, 0.7], [1.0, 1.5]])
+    found = solution.evaluate(lambda u, x: {"slope": u.x, "both": x * u + u.xx}, x)
+    assert found["slope"].shape == x.shape
+    slope = solution.evaluate(lambda u, x: u.x, x)
+    assert np.array_equal(slope, found["slope"])
+    assert np.array_equal(solution.evaluate(lambda u, x: u, x), solution(x))
+    step = 1e-5
+    difference = (solution(x + step) - solution(x - step)) / (2 * step)
+    np.testing.assert_allclose(slope, difference, rtol=1e-8)
+    decay = solution.evaluate(Decay().equations, x)["decay"]
+    assert np.array_equal(decay, solution.residual(x)["decay"])
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        (lambda u: u.x, r"must take \(u, x\)"),
+        (lambda u, x: jnp.stack([u.x, x]), "one number at a point"),
+        (lambda u, x: u.y, "y"),
+    ],
+)
+def test_bad_expressions_are_named(solution, expression, message):
+    with pytest.raises((ValueError, AttributeError), match=message):
+        solution.evaluate(expression, 0.5)
+
+
+def test_solution_within_a_compiled_program(solution):
+    """Also if that computes with single precision."""
+    slope = solution.evaluate(lambda u, x: u.x, 0.7)
+    for dtype, tolerance in (("float64", 1e-12), ("float32", 1e-5)):
+        with jax.enable_x64(dtype == "float64"):
+            x = jnp.asarray(0.7)
+            found = jax.jit(jax.grad(solution))(x)
+            mapped = jax.vmap(solution)(jnp.full((3, 2), x))
+        assert found.dtype == dtype and mapped.dtype == dtype
+        assert float(found) == pytest.approx(float(slope), rel=tolerance)
+        np.testing.assert_allclose(mapped, solution(0.7), rtol=tolerance)
+
+
+def test_a_network_of_ones_own_need_not_be_double(tmp_path):
+    """It is trained in the precision of the recipe, whatever it was made in."""
+    with jax.enable_x64(False):
+        network = eqx.nn.MLP(1, 1, 8, 2, jnp.tanh, key=jax.random.key(0))
+    recipe = tiny_recipe(model=network, max_steps=20)
+    solution = solve(recipe=recipe)
+    assert all(leaf.dtype == "float64" for leaf in jax.tree.leaves(solution.params))
+    assert solution.result["residual_l2"] < 1e-3
+    path = solution.save(tmp_path / "kept")
+    again = vrba.Solution.load(path, problem=Decay(), recipe=recipe)
+    assert np.array_equal(again(0.3), solution(0.3))
+
+
+def test_steps_not_told_are_those_of_the_time():
+    adam = optim.Adam()
+    recipes = [tiny_recipe(max_steps=None, optimizer=o) for o in (LM, adam)]
+    found = [[limited(one, t).max_steps for t in (None, 1.0)] for one in recipes]
+    assert found == [[300, 100_000], [30_000, 1_000_000]]
+    short = solve(recipe=dataclasses.replace(recipes[1], check_every=1), minutes=0.01)
+    assert short.trainer.recipe.max_steps == 1_000_000 > short.result["step"]
+
+
+def test_default_recipe_of_a_problem_with_changes():
+    recipe = vrba.default_recipe(Decay(), 2, num_points=77, max_steps=5)
+    assert recipe.num_points == 77 and recipe.max_steps == 5
+    assert recipe.model == vrba.default_recipe(Formulation(Decay()), 2).model
+    with pytest.raises(ValueError, match="no `points`"):
+        vrba.default_recipe(Decay(), points=77)
+
+
 def test_selected_iterate_has_the_lowest_score(solution):
     scores = [entry["score"] for entry in solution.record]
     best = int(np.argmin(scores))
@@ -69,6 +144,9 @@ def test_same_seed_same_solution(solution):
     assert not np.array_equal(other(0.3), solution(0.3))
     gap = vrba.disagreement([solution, other])
     assert 0 < gap < 1e-3
+    x = np.linspace(0, 2, 40_000)
+    between = np.linalg.norm(solution(x) - other(x)) / np.linalg.norm(solution(x))
+    assert gap == pytest.approx(between, rel=1e-3)
     assert vrba.disagreement([solution, again]) == 0
 
 

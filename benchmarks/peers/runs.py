@@ -16,8 +16,7 @@ import vrba
 from vrba.cli.children import Task
 from vrba.cli.machine import environment, num_cores
 from vrba.cli.names import known_problems
-from vrba.core import precision
-from vrba.problems import AbstractProblem, Formulation
+from vrba.problems import AbstractProblem
 from vrba.train import default_recipe
 from vrba.train.about import program
 
@@ -69,8 +68,7 @@ class Settings:
 
 def make_settings(problem: str, asked: Any) -> Settings:
     """The network and points of vrba's default recipe, unless others are asked for."""
-    with precision("float64"):
-        recipe = default_recipe(Formulation(PROBLEMS[problem]()), asked.minutes)
+    recipe = default_recipe(PROBLEMS[problem](), asked.minutes)
     assert isinstance(recipe.model, vrba.MLP)
     points = asked.points or recipe.num_points
     return Settings(

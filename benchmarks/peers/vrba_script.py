@@ -17,8 +17,7 @@ import vrba
 from vrba import optim
 from vrba.adapt import presets
 from vrba.cli.names import known_problems
-from vrba.core import ending, precision
-from vrba.problems import Formulation
+from vrba.core import ending
 from vrba.train import FixedBalance, Silent, default_recipe
 from vrba.train.solution import reference_of, relative_error
 
@@ -55,11 +54,15 @@ def main() -> None:
     pose = known_problems()[asked.problem]
     problem = pose(**({"is_soft": True} if is_posed_softly else {}))
     model = vrba.MLP(width=asked.width, depth=asked.depth)
-    with precision("float64"):
-        recipe = default_recipe(Formulation(problem), asked.minutes, optimizer, model)
-    sizes = {"num_points": asked.points, "pool_size": asked.pool}
-    # terms weigh what they do in the other packages
-    recipe = dataclasses.replace(recipe, balance=FixedBalance(), **sizes)
+    recipe = default_recipe(
+        problem,
+        asked.minutes,
+        optimizer,
+        model,
+        balance=FixedBalance(),  # terms weigh what they do in the other packages
+        num_points=asked.points,
+        pool_size=asked.pool,
+    )
     if "uniform" in asked.arm:
         recipe = dataclasses.replace(recipe, policy=presets.uniform())
     versions = {name: version(name) for name in ("vrba", "jax")}

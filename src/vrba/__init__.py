@@ -108,6 +108,7 @@ from .train import OperatorRecipe as OperatorRecipe
 from .train import Recipe as Recipe
 from .train import Solution as Solution
 from .train import default_operator_recipe as default_operator_recipe
+from .train import default_recipe as default_recipe
 from .train import disagreement as disagreement
 from .train import solve as solve
 from .train import train_operator as train_operator

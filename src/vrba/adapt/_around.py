@@ -32,6 +32,10 @@ class AbstractAround(AbstractPolicy):
 
     policy: eqx.AbstractVar[AbstractPolicy]
 
+    def inner_state(self, state: Any) -> Any:
+        """The wrapped policy's part of a state."""
+        return state.inner
+
     @property
     def draws(self) -> AbstractDraw:
         """Those of the wrapped policy."""

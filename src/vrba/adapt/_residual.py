@@ -28,6 +28,32 @@ def as_shape(num_points: int | tuple[int, ...]) -> tuple[int, ...]:
     return shape
 
 
+def check_points(
+    name: str,
+    needed: str,
+    num_points: int | tuple[int, ...],
+    points: Float[Array | np.ndarray, "points dim"] | None,
+) -> Float[Array | np.ndarray, "points dim"]:
+    """The points given to the `init` of a policy called `name`, which has use for the
+    `needed` of each; `ValueError` unless there is one for each of a pool."""
+    shape = as_shape(num_points)
+    if len(shape) != 1:
+        raise ValueError(
+            f"`{name}` is for pools of points: `num_points` must be one number, got "
+            f"{num_points}."
+        )
+    if points is None:
+        raise ValueError(
+            f"`{name}` needs the {needed} of each point: give `init` its `points`."
+        )
+    if points.shape[0] != shape[0]:
+        raise ValueError(
+            f"`points` must have {shape[0]} rows, one for each point, got "
+            f"{points.shape[0]}."
+        )
+    return points
+
+
 def check_residual(
     residual: ArrayOfNumbers, ids: ArrayOfIds | None, shape: tuple[int, ...]
 ) -> Num[Array, "..."]:

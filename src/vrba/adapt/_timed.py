@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from ._around import AbstractAround
 from ._pool import rows
-from ._residual import ArrayOfIds, as_shape
+from ._residual import ArrayOfIds, check_points
 
 
 class AbstractTimed(AbstractAround):
@@ -60,21 +60,7 @@ def bins_of(
     num_bins: int,
 ) -> Int[Array, " points"]:
     """Which of the equal parts of the whole time each point lies in."""
-    shape = as_shape(num_points)
-    if len(shape) != 1:
-        raise ValueError(
-            f"`{name}` is for pools of points: `num_points` must be one number, got "
-            f"{num_points}."
-        )
-    if points is None:
-        raise ValueError(
-            f"`{name}` needs the time of each point: give `init` its `points`."
-        )
-    if points.shape[0] != shape[0]:
-        raise ValueError(
-            f"`points` must have {shape[0]} rows, one for each point, got "
-            f"{points.shape[0]}."
-        )
+    points = check_points(name, "time", num_points, points)
     if not 0 <= axis < points.shape[1]:
         raise ValueError(
             f"`{name}(axis=...)` must be a column of the points, of which there are "

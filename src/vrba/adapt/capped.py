@@ -56,6 +56,10 @@ class Capped(AbstractAround):
             )
         return self.policy.init(num_points, base=base, points=points, dtype=dtype)
 
+    def inner_state(self, state: Any) -> Any:
+        """All of it."""
+        return state
+
     def update(
         self, state: Any, residual: ArrayOfNumbers, ids: ArrayOfIds | None = None
     ) -> Any:

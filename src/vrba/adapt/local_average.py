@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 from jaxtyping import Array, Float, Int
 
-from ..core import float_dtype
+from ..core import check_count, float_dtype
 from ._around import AbstractAround, AbstractAroundState
 from ._base import AbstractPolicy
 from ._pool import AbstractPoolPolicy
@@ -16,6 +16,7 @@ from ._residual import (
     ArrayOfIds,
     ArrayOfNumbers,
     check_ids,
+    check_points,
     check_residual,
     put,
     size_of,
@@ -24,32 +25,38 @@ from ._tilt import AbstractTilting
 
 
 class NeighbourState(AbstractAroundState):
-    """The wrapped policy's state and the last known size of each point."""
+    """The wrapped policy's state, who is near, and the last size of each point."""
 
     inner: Any
+    near: Int[Array, "points neighbours"]
     size: Float[Array, " points"]  # negative where not known yet
 
 
 class LocalAverage(AbstractAround):
     """Any policy, fed with the mean size over each point's neighbours.
 
-    A single spike is spread out, a front is kept. `neighbours[i]` lists ids, usually
-    with `i` among them; `LocalAverage.of_nearest(policy, points, num_neighbours)` finds
-    them. In mini-batches a neighbour counts with its last size, if it has one.
+    A single spike is spread out, a front is kept. `neighbours` is how many of the
+    `points` given to `init` are averaged, the nearest and the point itself; or their
+    ids, a row for each point, usually with its own among them. In mini-batches a
+    neighbour counts with its last size, if it has one.
     """
 
     policy: AbstractPolicy
-    neighbours: Int[Array, "points neighbours"]
+    neighbours: int | Int[Array, "points neighbours"] = 8
 
     def __init__(
         self,
         policy: AbstractPolicy,
-        neighbours: Int[Array | np.ndarray, "points neighbours"],
+        neighbours: int | Int[Array | np.ndarray, "points neighbours"] = 8,
     ):
         is_joint = isinstance(policy, AbstractTilting)
         if is_joint and not isinstance(policy, AbstractPoolPolicy):
             raise ValueError("`LocalAverage` is for pools of points, not for `Hybrid`.")
         self.policy = policy
+        if isinstance(neighbours, int):
+            check_count(neighbours=neighbours)
+            self.neighbours = neighbours
+            return
         if np.ndim(neighbours) != 2 or np.size(neighbours) == 0:
             raise ValueError(
                 "`neighbours` must list the neighbours of each point, got shape "
@@ -63,24 +70,6 @@ class LocalAverage(AbstractAround):
             )
         self.neighbours = jnp.asarray(neighbours)
 
-    @classmethod
-    def of_nearest(
-        cls,
-        policy: AbstractPolicy,
-        points: Float[Array | np.ndarray, "points dim"],
-        num_neighbours: int = 8,
-    ) -> "LocalAverage":
-        """Average over the `num_neighbours` nearest points, itself included."""
-        points = np.asarray(points)
-        if not 1 <= num_neighbours <= len(points):
-            raise ValueError(
-                f"`num_neighbours` must lie between 1 and the {len(points)} points, "
-                f"got {num_neighbours}."
-            )
-        tree = scipy.spatial.KDTree(points)
-        _, nearest = tree.query(points, k=num_neighbours, workers=-1)
-        return cls(policy, np.reshape(nearest, (len(points), -1)).astype(np.int32))
-
     def init(
         self,
         num_points: int | tuple[int, ...],
@@ -90,15 +79,19 @@ class LocalAverage(AbstractAround):
         dtype: Any = None,
     ) -> NeighbourState:
         """The wrapped policy's state, and sizes not known yet."""
-        if num_points not in (len(self.neighbours), (len(self.neighbours),)):
+        near = self.neighbours
+        if isinstance(near, int):
+            near = _nearest(near, num_points, points)
+        if num_points not in (len(near), (len(near),)):
             raise ValueError(
-                f"`num_points` must be the {len(self.neighbours)} rows of `neighbours`,"
-                f" got {num_points}."
+                f"`num_points` must be the {len(near)} rows of `neighbours`, got "
+                f"{num_points}."
             )
         dtype = float_dtype(dtype)
         return NeighbourState(
             inner=self.policy.init(num_points, base=base, points=points, dtype=dtype),
-            size=jnp.full(len(self.neighbours), -1.0, dtype),
+            near=near,
+            size=jnp.full(len(near), -1.0, dtype),
         )
 
     def update(
@@ -116,12 +109,13 @@ class LocalAverage(AbstractAround):
             size = jnp.where(is_finite, new, state.size)
         else:
             size = put(state.size, ids, new, is_finite)
-        near = self.neighbours if ids is None else self.neighbours[ids]
+        near = state.near if ids is None else state.near[ids]
         is_known = (size[near] >= 0).astype(size.dtype)
         total = jnp.sum(is_known * size[near], axis=1)
         average = total / jnp.maximum(jnp.sum(is_known, axis=1), 1)
         average = jnp.where(is_finite, average, new)
-        return NeighbourState(self.policy.update(state.inner, average, ids), size)
+        inner = self.policy.update(state.inner, average, ids)
+        return NeighbourState(inner, state.near, size)
 
     def weights(
         self, state: NeighbourState, ids: ArrayOfIds | None = None
@@ -144,3 +138,19 @@ class LocalAverage(AbstractAround):
     def descends(self) -> str:
         """Which norm of the averaged residual these settings descend."""
         return f"{self.policy.descends()}, of the residual averaged over neighbours"
+
+
+def _nearest(
+    count: int,
+    num_points: int | tuple[int, ...],
+    points: Float[Array | np.ndarray, "points dim"] | None,
+) -> Int[Array, "points neighbours"]:
+    """The ids of the nearest points, its own first."""
+    places = np.asarray(check_points("LocalAverage", "place", num_points, points))
+    if count > len(places):
+        raise ValueError(
+            f"`neighbours` must lie between 1 and the {len(places)} points, got "
+            f"{count}."
+        )
+    _, nearest = scipy.spatial.KDTree(places).query(places, k=count, workers=-1)
+    return jnp.asarray(np.reshape(nearest, (len(places), count)), jnp.int32)

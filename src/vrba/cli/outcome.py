@@ -77,8 +77,8 @@ def sentence(solutions: Sequence[Solution], best: int) -> str:
         text += f" Over the seeds {name} = {mean:.6g} +- {deviation:.1g}."
     return (
         f"{text} {len(solutions)} seeds disagree by "
-        f"{disagreement(list(solutions)):.2e} (largest relative L2 distance from their "
-        "mean), an indicator of accuracy; this is the one of lowest residual."
+        f"{disagreement(list(solutions)):.2e} (largest relative L2 distance of two of "
+        "them), an indicator of accuracy; this is the one of lowest residual."
     )
 
 

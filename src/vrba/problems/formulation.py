@@ -85,15 +85,23 @@ class Formulation(eqx.Module):
 
 
 class Residual(eqx.Module):
-    """The residual of the equations (`name` none) or of a condition, at one point."""
+    """The residual of the equations (`name` none) or of a condition, at one point; or
+    an `expression` that is written as equations are."""
 
     formulation: Formulation
     name: str | None
+    expression: Callable[..., dict[str, Any]] | None
     indices: frozenset[Index]
     labels: tuple[str, ...]
 
-    def __init__(self, formulation: Formulation, name: str | None):
+    def __init__(
+        self,
+        formulation: Formulation,
+        name: str | None,
+        expression: Callable[..., dict[str, Any]] | None = None,
+    ):
         self.formulation, self.name = formulation, name
+        self.expression = expression
         self.indices, self.labels = _asked(self)
 
     def __call__(
@@ -123,7 +131,8 @@ class Residual(eqx.Module):
         fields = {n: Field(n, names, lookup) for n, lookup in lookups.items()}
         values = [point[k] for k in range(len(names))]
         if self.name is None:
-            found = problem.equations(*fields.values(), *values, *unknowns.values())
+            fn = problem.equations if self.expression is None else self.expression
+            found = fn(*fields.values(), *values, *unknowns.values())
             return _checked_equations(found)
         condition = self.formulation.conditions[self.name]
         place = dict(zip(names, values, strict=True))

@@ -281,5 +281,5 @@ def _innermost(policy: AbstractPolicy, states: dict[str, Any]) -> tuple[Any, Any
     """The policy that others are around, and its state."""
     state = states[EQUATIONS]
     while isinstance(policy, AbstractAround):
-        policy, state = policy.policy, state.inner
+        policy, state = policy.policy, policy.inner_state(state)
     return policy, state

@@ -1,5 +1,6 @@
 """Everything that decides how a problem is trained."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -9,10 +10,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Key
 
 from ..adapt import AbstractPolicy, Unbiased, presets
-from ..core import check_count
+from ..core import check_count, precision
 from ..models import MLP, AbstractArchitecture, Embedding
 from ..optim import AbstractOptimizer, Adam, LevenbergMarquardt
-from ..problems import EQUATIONS, Formulation
+from ..problems import EQUATIONS, AbstractProblem, Formulation
 from .balance import AbstractBalance, FixedBalance, GradientNorms
 
 MOST_FOR_A_MATRIX = 5000  # parameters; see benchmarks/scaling.py
@@ -27,8 +28,10 @@ class Recipe(eqx.Module):
     steps. The policy sees the residual of the whole pool then, or with
     `scans_pool=False` of the points last trained on. Conditions have
     `num_condition_points` each. Every `check_every` steps the residual is measured on
-    `num_held_out` points that are never trained on; the iterate where it was lowest is
-    the one selected.
+    `num_held_out` points that are never trained on; the iterate where the sum of its
+    mean squares, of equations and conditions with their weights, was lowest is the one
+    selected. Without `max_steps` a run takes the minutes that it is given; given none,
+    300 steps, or 30,000 of an optimizer that sees a loss and no residuals.
     """
 
     model: AbstractArchitecture | Callable[..., Any] = MLP()
@@ -42,7 +45,7 @@ class Recipe(eqx.Module):
     scans_pool: bool = True
     check_every: int = 15
     num_held_out: int = 16384
-    max_steps: int = 300
+    max_steps: int | None = None
     dtype: str = "float64"
     block_size: int | None = None
 
@@ -55,8 +58,9 @@ class Recipe(eqx.Module):
             redraw_every=self.redraw_every,
             check_every=self.check_every,
             num_held_out=self.num_held_out,
-            max_steps=self.max_steps,
         )
+        if self.max_steps is not None:
+            check_count(max_steps=self.max_steps)
         if self.block_size is not None:
             check_count(block_size=self.block_size)
         if self.num_points > self.pool_size:
@@ -70,13 +74,26 @@ class Recipe(eqx.Module):
             )
 
 
+def limited(recipe: Recipe, minutes: float | int | None) -> Recipe:
+    """The recipe with a number of steps: more than fit in the minutes, if given."""
+    if recipe.max_steps is not None:
+        return recipe
+    some, many = 300, 100_000
+    if not recipe.optimizer.needs_residuals:
+        some, many = 30_000, 1_000_000
+    max_steps = some if minutes is None else many
+    return dataclasses.replace(recipe, max_steps=max_steps)
+
+
 def default_recipe(
-    formulation: Formulation,
+    problem: AbstractProblem | Formulation,
     minutes: float | int | None = None,
     optimizer: AbstractOptimizer | None = None,
     model: AbstractArchitecture | Callable[..., Any] | None = None,
+    **changes: Any,
 ) -> Recipe:
-    """A recipe chosen by the order, dimension and number of fields, and by the time.
+    """A recipe chosen by the order, dimension and number of fields, and by the time;
+    with `changes` of its settings: `default_recipe(problem, 2, num_points=4096)`.
 
     Levenberg-Marquardt on points drawn in proportion to the residual, corrected for
     it. Networks grow with the time, the number of fields and the order. A step costs as
@@ -87,6 +104,19 @@ def default_recipe(
     of more than 5,000 parameters, with Adam: a matrix of their square takes too long.
     A problem that brings a model is given that one unless another is asked for.
     """
+    if not isinstance(problem, Formulation):
+        with precision(changes.get("dtype", "float64")):
+            problem = Formulation(problem)
+    recipe = _fitting_recipe(problem, minutes, optimizer, model)
+    known = [field.name for field in dataclasses.fields(Recipe)]
+    if unknown := [name for name in changes if name not in known]:
+        raise ValueError(
+            f"A recipe has no `{unknown[0]}`; its settings are {', '.join(known)}."
+        )
+    return dataclasses.replace(limited(recipe, minutes), **changes)
+
+
+def _fitting_recipe(formulation, minutes, optimizer, model) -> Recipe:
     model = formulation.problem.model if model is None else model
     chosen = _fitting_model(formulation, minutes) if model is None else model
     if optimizer is None:
@@ -102,7 +132,6 @@ def default_recipe(
             pool_size=200_000,
             redraw_every=100,
             check_every=100,
-            max_steps=1_000_000 if minutes is not None else 30_000,
         )
     is_long, is_short = _length(minutes)
     dim = len(formulation.domain.coordinates)
@@ -118,7 +147,6 @@ def default_recipe(
         num_points=num_points,
         pool_size=pool_size,
         redraw_every=15,
-        max_steps=100_000 if minutes is not None else 300,
     )
 
 
@@ -157,9 +185,12 @@ def network_of(
     key: Key[Array, ""],
     dtype: Any,
 ) -> Callable[..., Any]:
-    """The network before training: built, or the user's own as it is."""
+    """The network before training: built, or the user's own with its numbers in the
+    type of the run."""
     if not isinstance(model, AbstractArchitecture):
-        return model
+        is_real = lambda leaf: eqx.is_inexact_array(leaf) and jnp.isrealobj(leaf)
+        cast = lambda leaf: leaf.astype(dtype) if is_real(leaf) else leaf
+        return jax.tree.map(cast, model)
     embedding = embedding_of(formulation)
     each = zip(formulation.domain.coordinates, embedding.counts, strict=True)
     return model.build(

@@ -1,21 +1,26 @@
 """A solved problem: a function, what is known of its accuracy, and its files."""
 
 import html
+import inspect
+import itertools
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jax.core import Tracer
+from jaxtyping import Array, Float
 from scipy.io import netcdf_file
 
 from .. import problems
 from ..core import load_tree, precision, rebuild, result_sentence, save_tree
 from ..problems import AbstractProblem, Formulation, Reference
 from .about import known_classes
-from .recipe import Recipe
+from .recipe import Recipe, limited
 from .run_folder import RunFolder, describe_problem
 from .trainer import Trainer
 
@@ -48,10 +53,41 @@ class Solution(eqx.Module):
         """The coefficients that were found, by name."""
         return self.trainer.unknowns(self.params)
 
-    def __call__(self, *coordinates: Numbers) -> Any:
-        """The field at the given coordinates, or a dictionary of several fields."""
-        found = self._at(self.params, coordinates)
+    def __call__(self, *coordinates: Numbers | Array) -> Any:
+        """The field at the given coordinates, or a dictionary of several fields. Within
+        `jit`, `vmap` or `grad` it computes with the numbers of that program."""
+        if any(isinstance(one, Tracer) for one in coordinates):
+            found = self._traced(coordinates)
+        else:
+            found = self._at(self.params, coordinates)
         return next(iter(found.values())) if len(found) == 1 else found
+
+    def evaluate(
+        self, expression: Callable[..., Any], *coordinates: Numbers
+    ) -> np.ndarray | dict[str, np.ndarray]:
+        """What `expression` gives at the coordinates, such as a derivative: it takes
+        what `equations` takes, `lambda u, t, x: u.xx`, and returns one number or a
+        dictionary of them."""
+        points, shape = self._points(coordinates)
+        problem = self.problem
+        names = *problem.fields, *problem.domain.coordinates, *problem.unknowns
+        try:
+            inspect.signature(expression).bind(*names)
+        except TypeError as error:
+            raise ValueError(
+                f"`expression` must take ({', '.join(names)}), as the equations do: "
+                f"{error}."
+            ) from error
+        only = "expression"
+
+        def listed(*arguments):
+            found = expression(*arguments)
+            return found if isinstance(found, dict) else {only: found}
+
+        with precision(self.trainer.recipe.dtype):
+            found = self.trainer.evaluate(self.params, listed, self._array(points))
+            found = {n: np.asarray(value).reshape(shape) for n, value in found.items()}
+        return found[only] if list(found) == [only] else found
 
     def residual(self, *coordinates: Numbers) -> dict[str, np.ndarray]:
         """The residual of each equation at the given coordinates."""
@@ -162,18 +198,30 @@ class Solution(eqx.Module):
             found = self.trainer.fields(params, self._array(points))
             return {n: np.asarray(value).reshape(shape) for n, value in found.items()}
 
+    def _traced(self, coordinates: Any) -> dict[str, Any]:
+        self._check_count(coordinates)
+        arrays = jnp.broadcast_arrays(*map(jnp.asarray, coordinates))
+        points = jnp.stack([jnp.ravel(a) for a in arrays], axis=1)
+        points = points.astype(jnp.result_type(float, points.dtype))
+        same = lambda leaf: jnp.asarray(leaf, points.dtype)
+        found = self.trainer.fields(jax.tree.map(same, self.params), points)
+        return {n: value.reshape(arrays[0].shape) for n, value in found.items()}
+
     def _array(self, values: np.ndarray) -> Any:
         return jnp.asarray(values, self.trainer.recipe.dtype)
 
     def _points(self, coordinates: Any) -> tuple[np.ndarray, tuple[int, ...]]:
+        self._check_count(coordinates)
+        arrays = np.broadcast_arrays(*(np.asarray(c, float) for c in coordinates))
+        return np.stack([np.ravel(a) for a in arrays], axis=1), arrays[0].shape
+
+    def _check_count(self, coordinates: Any) -> None:
         names = self.trainer.formulation.domain.coordinates
         if len(coordinates) != len(names):
             raise ValueError(
                 f"The solution takes {len(names)} coordinates, {', '.join(names)}, got "
                 f"{len(coordinates)}."
             )
-        arrays = np.broadcast_arrays(*(np.asarray(c, float) for c in coordinates))
-        return np.stack([np.ravel(a) for a in arrays], axis=1), arrays[0].shape
 
 
 def measured(trainer: Trainer, params: Any) -> dict[str, Any]:
@@ -242,8 +290,8 @@ def reference_of(formulation: Formulation) -> Reference | None:
 
 
 def disagreement(solutions: list[Solution]) -> float:
-    """The largest relative L2 distance between solutions of one problem from several
-    seeds: an indicator of accuracy that needs no reference."""
+    """The largest L2 distance between two of several solutions of one problem, relative
+    to their mean: an indicator of accuracy that needs no reference."""
     values = []
     for solution in solutions:
         grid = solution.grid()
@@ -251,10 +299,9 @@ def disagreement(solutions: list[Solution]) -> float:
         values.append(np.concatenate([np.ravel(grid[name]) for name in fields]))
     is_inside = ~np.all(np.isnan(values), axis=0)
     values = [value[is_inside] for value in values]
-    centre = np.mean(values, axis=0)
-    return max(float(np.linalg.norm(v - centre)) for v in values) / float(
-        np.linalg.norm(centre)
-    )
+    pairs = itertools.combinations(values, 2)
+    largest = max((float(np.linalg.norm(a - b)) for a, b in pairs), default=0.0)
+    return largest / float(np.linalg.norm(np.mean(values, axis=0)))
 
 
 def trainer_from(
@@ -274,6 +321,7 @@ def trainer_from(
             )
         problem = rebuild(described["settings"], known_classes())
     chosen: Any = recipe or rebuild(about["recipe"], known_classes())
+    chosen = limited(chosen, about["minutes"])
     chosen = eqx.tree_at(
         lambda r: r.block_size,
         chosen,

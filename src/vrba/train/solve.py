@@ -16,7 +16,7 @@ from .about import program
 from .callbacks import AbstractCallback, Lines, Plan
 from .diagnostics import Budget
 from .diagnostics import diagnose as diagnose_run
-from .recipe import Recipe, default_recipe
+from .recipe import Recipe, default_recipe, limited
 from .run import AbstractRun
 from .run_folder import FORMAT, RunFolder, describe_problem
 from .snapshot import drawn, snapshot
@@ -234,7 +234,7 @@ def _made(problem, recipe, seed, minutes, start) -> Trainer:
             else:  # its network is what training begins with
                 recipe = default_recipe(formulation, minutes, model=like.model)
                 recipe = dataclasses.replace(recipe, dtype=like.dtype)
-        return Trainer(formulation, recipe, seed)
+        return Trainer(formulation, limited(recipe, minutes), seed)
 
 
 def _reopened(folder, problem, recipe, allows_change) -> tuple[Trainer, dict[str, Any]]:

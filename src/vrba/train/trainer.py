@@ -1,5 +1,6 @@
 """What a run does between two looks at the clock: redraw, step, check."""
 
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -256,6 +257,19 @@ class Trainer(AbstractTrainer):
         """The residuals of a term at many points."""
         return _residual(self, params, name, rows)
 
+    def evaluate(
+        self,
+        params: Any,
+        expression: Callable[..., dict[str, Any]],
+        points: Float[Array, "points dim"],
+    ) -> dict[str, Any]:
+        """Expressions written as equations are, at many points."""
+        residual = Residual(self.formulation, None, expression)
+        term = TermFn(residual, self.embedding, self.skeleton)
+        rows = points, jnp.zeros((len(points), 0), points.dtype)
+        found = _evaluated(term, params, rows, self.block_size)
+        return {name: found[:, k] for k, name in enumerate(residual.labels)}
+
 
 def _check_policy(name: str, policy: AbstractPolicy) -> None:
     """Refuses a loss that is no mean of squares: the optimizers would see another."""
@@ -328,8 +342,12 @@ _changed_compiled = eqx.filter_jit(_changed)
 
 @eqx.filter_jit
 def _residual(trainer, params, name, rows):
-    fn = trainer.terms[name]
-    return in_blocks(lambda row: fn(params, row), rows, trainer.block_size)
+    return _evaluated(trainer.terms[name], params, rows, trainer.block_size)
+
+
+@eqx.filter_jit
+def _evaluated(term, params, rows, block_size):
+    return in_blocks(lambda row: term(params, row), rows, block_size)
 
 
 @eqx.filter_jit

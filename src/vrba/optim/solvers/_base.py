@@ -8,6 +8,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from ...core import check_count
 from ..least_squares import AbstractLeastSquares
 
 Scalar = Float[Array, ""]
@@ -77,7 +78,19 @@ def smallest_damping(
     return jnp.where(is_root, least, limit).astype(dtype)
 
 
-def check_qr_below(qr_below: float | None) -> None:
-    """A share of the trace, or none."""
+def check_fits(vector: Vector, max_params: int) -> None:
+    """Refuses a matrix that would fill the memory."""
+    if vector.size > max_params:
+        size = vector.size**2 * vector.dtype.itemsize / 1e9
+        raise ValueError(
+            f"`params` has {vector.size} numbers, the matrix of their products would "
+            f"take {size:.1f} GB: take `solver=ConjugateGradients()` or an optimizer "
+            "without a matrix such as `Adam()`, or raise the solver's `max_params`."
+        )
+
+
+def check_settings(qr_below: float | None, max_params: int) -> None:
+    """A share of the trace, or none; a number of parameters."""
+    check_count(max_params=max_params)
     if qr_below is not None and not qr_below >= 0:
         raise ValueError(f"`qr_below` must not be negative, got {qr_below}.")

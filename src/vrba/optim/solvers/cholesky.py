@@ -10,13 +10,15 @@ import jax.numpy as jnp
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float
 
+from ...core import flatten
 from ..least_squares import AbstractLeastSquares, sum_over_blocks
 from ._base import (
     AbstractSolver,
     AbstractSystem,
     Scalar,
     Vector,
-    check_qr_below,
+    check_fits,
+    check_settings,
     find_qr_below,
     smallest_damping,
 )
@@ -45,14 +47,16 @@ class Cholesky(AbstractSolver):
 
     After a step whose damping was below `qr_below` times the trace of `J'J`, the
     precision if not given, `J` is factored by QR instead, also in blocks, which costs
-    more. On a CPU `HostCholesky` multiplies faster.
+    more. On a CPU `HostCholesky` multiplies faster. More than `max_params` parameters
+    are refused: the matrix has their square.
     """
 
     qr_below: float | None = None
+    max_params: int = 20_000
 
     def __check_init__(self):
         """Settings in range."""
-        check_qr_below(self.qr_below)
+        check_settings(self.qr_below, self.max_params)
 
     @property
     def is_compiled(self) -> bool:
@@ -63,6 +67,7 @@ class Cholesky(AbstractSolver):
         self, objective: AbstractLeastSquares, params: Any, relative_damping: Scalar
     ) -> CholeskySystem:
         """Products of blocks, or their triangles if the damping is tiny."""
+        check_fits(flatten(params)[0], self.max_params)
 
         def products():
             def block_products(term, block):

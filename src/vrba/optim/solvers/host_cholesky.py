@@ -21,7 +21,8 @@ from ._base import (
     AbstractSystem,
     Scalar,
     Vector,
-    check_qr_below,
+    check_fits,
+    check_settings,
     find_qr_below,
     smallest_damping,
 )
@@ -53,14 +54,15 @@ class HostTriangle(eqx.Module):
 class HostCholesky(AbstractSolver):
     """`Cholesky` with products by the BLAS of SciPy, for steps outside `jit`.
 
-    Only half of each product is formed. `qr_below` as in `Cholesky`.
+    Only half of each product is formed. Settings as those of `Cholesky`.
     """
 
     qr_below: float | None = None
+    max_params: int = 20_000
 
     def __check_init__(self):
         """Settings in range."""
-        check_qr_below(self.qr_below)
+        check_settings(self.qr_below, self.max_params)
 
     @property
     def is_compiled(self) -> bool:
@@ -77,6 +79,7 @@ class HostCholesky(AbstractSolver):
                 "`LevenbergMarquardt(solver=Cholesky())` there."
             )
         vector = flatten(params)[0]
+        check_fits(vector, self.max_params)
         dtype, size = vector.dtype, vector.size
         if relative_damping < find_qr_below(self.qr_below, dtype):
             return _triangle_of(objective, params, size, dtype)
