@@ -1,5 +1,6 @@
 """Files that are whole or not there, and settings that survive them."""
 
+import dataclasses
 import errno
 import json
 import math
@@ -128,3 +129,17 @@ def test_what_cannot_come_back_says_so():
         rebuild({"class": "Unheard"}, known_classes())
     with pytest.raises(ValueError, match="another version"):
         rebuild({"class": "Quadratic", "more": 1}, known_classes())
+    with pytest.raises(ValueError, match="another version"):  # no default
+        rebuild({"class": "Sampling"}, known_classes())
+
+
+def test_settings_that_an_older_file_lacks_have_their_defaults():
+    """Of a value, of one that is made, and of a setting within."""
+    described = describe(vrba.Recipe(optimizer=vrba.optim.LevenbergMarquardt()))
+    del described["num_points"], described["optimizer"]["solver"]
+    del described["policy"]["smoothing"]["mix"]
+    found = rebuild(described, known_classes())
+    policy = vrba.Recipe().policy
+    mixed = dataclasses.replace(policy.smoothing, mix=vrba.Smoothing().mix)
+    policy = dataclasses.replace(policy, smoothing=mixed)
+    assert found == vrba.Recipe(policy=policy)

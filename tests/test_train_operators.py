@@ -529,6 +529,40 @@ def test_an_operator_can_be_loaded(tmp_path):
         vrba.Operator.load(own)
     loaded = vrba.Operator.load(own, recipe())
     np.testing.assert_array_equal(loaded(inputs), mine(inputs))
+    saved = vrba.Operator.load(operator.save(tmp_path / "saved"))
+    np.testing.assert_array_equal(saved(inputs), operator(inputs))
+    assert saved.record == operator.record and repr(saved) == repr(operator)
+    with pytest.raises(ValueError, match="already holds a run"):
+        operator.save(run)
+
+
+def test_an_operator_at_places_of_ones_own():
+    pairs = integrals()
+    operator = train_operator(pairs, recipe(), callback=Silent())
+    inputs, _ = pairs.load("test")
+    there = operator(inputs)
+    np.testing.assert_allclose(operator(inputs[..., 0], pairs.places), there)
+    between = np.asarray([[0.03], [0.5], [0.97]])
+    found = operator(inputs, between)
+    assert found.shape == (5, 3, 1)
+    scaling, network = operator.frame.scaling, operator.network()
+    by_hand = network(scaling.inputs(inputs)[2], scaling.places(jnp.asarray(between)))
+    np.testing.assert_allclose(found[2], scaling.back(by_hand), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("functions", "places", "message"),
+    [
+        (np.ones((12, 1)), None, r"\[funcs, 12, 1\], got \(12, 1\)"),
+        (np.ones((3, 11, 1)), None, r"got \(3, 11, 1\)"),
+        (np.ones((3, 12, 2)), np.ones((4, 1)), r"got \(3, 12, 2\)"),
+        (np.ones((3, 12, 1)), np.ones(4), r"`places` must have shape \[..., 1\]"),
+    ],
+)
+def test_an_operator_tells_what_it_takes(functions, places, message):
+    operator = train_operator(integrals(), recipe(max_steps=1), callback=Silent())
+    with pytest.raises(ValueError, match=message):
+        operator(functions, places)
 
 
 def test_scattered_and_split_places_come_back(tmp_path):

@@ -18,6 +18,7 @@ from .flat import as_reals as as_reals
 from .flat import check_precision as check_precision
 from .flat import flatten as flatten
 from .flat import flatten_gradient as flatten_gradient
+from .flat import with_dtype as with_dtype
 from .precision import precision as precision
 from .progress import AbstractCallback as AbstractCallback
 from .progress import Plan as Plan

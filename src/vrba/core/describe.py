@@ -40,6 +40,17 @@ def describe(value: Any) -> Any:
     return {"function": f"{getattr(value, '__module__', '')}.{name}"}
 
 
+def _defaults(fields: dict[str, Any]) -> dict[str, Any]:
+    """The settings that need not be given: a file may be older than they are."""
+    missing, found = dataclasses.MISSING, {}
+    for name, field in fields.items():
+        if field.default is not missing:
+            found[name] = field.default
+        elif field.default_factory is not missing:
+            found[name] = field.default_factory()
+    return found
+
+
 def rebuild(description: Any, known: dict[str, type]) -> Any:
     """What `describe` described, from the classes that are `known` by name."""
     if isinstance(description, list):
@@ -58,13 +69,14 @@ def rebuild(description: Any, known: dict[str, type]) -> Any:
     if name not in known:
         raise ValueError(f"`{name}` is not known: the file is of another version.")
     made = object.__new__(known[name])
-    fields = {field.name for field in dataclasses.fields(known[name])}
-    if fields != set(settings):
+    fields = {field.name: field for field in dataclasses.fields(known[name])}
+    whole = _defaults(fields) | settings
+    if fields.keys() != whole.keys():
         raise ValueError(
             f"`{name}` has the settings {sorted(fields)}, the file gives "
             f"{sorted(settings)}: it is of another version."
         )
-    for key, part in settings.items():
+    for key, part in whole.items():
         object.__setattr__(made, key, part)
     for base in type(made).__mro__:
         if "__check_init__" in vars(base):

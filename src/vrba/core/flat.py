@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -55,6 +56,13 @@ def as_arrays(params: Any) -> Any:
     """
     strong = lambda leaf: jax.lax.convert_element_type(leaf, leaf.dtype)
     return jax.tree.map(lambda x: strong(x) if _is_floating(x) else x, params)
+
+
+def with_dtype(tree: Any, dtype: Any) -> Any:
+    """Real floating arrays in another type, the rest as it is."""
+    is_real = lambda leaf: eqx.is_inexact_array(leaf) and jnp.isrealobj(leaf)
+    cast = lambda leaf: leaf.astype(dtype) if is_real(leaf) else leaf
+    return jax.tree.map(cast, tree)
 
 
 def check_precision(params: Any) -> None:

@@ -5,15 +5,22 @@ from pathlib import Path
 from typing import Any
 
 import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..core import float_dtype, load_tree, operator_sentence, precision, rebuild
+from ..core import float_dtype, operator_sentence, precision, rebuild
 from ..data import Pairs
 from ._base import as_root
 from .about import known_classes
 from .frame import Frame, frame_from
-from .operator_network import network_of, relative_errors, scaled_outputs, skeleton_of
+from .operator_network import (
+    network_of,
+    outputs_at,
+    relative_errors,
+    scaled_outputs,
+    skeleton_of,
+)
 from .operator_recipe import OperatorRecipe
 from .run_folder import RunFolder
 from .samples import Samples
@@ -59,11 +66,20 @@ class Operator:
             frame = frame_from(about["frame"], dtype, recipe.splits)
             network = network_of(recipe, frame, as_root(about["seed"]))
             like = eqx.filter(network, eqx.is_inexact_array)
-            both, header = load_tree(folder.checkpoint("best"), (like, like))
-        best, last = both
+            (best, last), header = folder.load_best(like)
         result = header | {"about": about}
         record, path = folder.record(), folder.path
         return Operator(recipe, frame, best, last, record, result, path)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Writes a folder that `Operator.load` reads."""
+        folder = RunFolder(path)
+        both = (self.params, self.last_params)
+        folder.save_whole(self.result, self.record, both)
+        return folder.path
+
+    def __repr__(self) -> str:
+        return f"Operator({self.sentence()})"
 
     def network(self, params: Any = None) -> Any:
         """The trained network, which sees and gives scaled functions."""
@@ -72,20 +88,43 @@ class Operator:
         return eqx.combine(self.params if params is None else params, skeleton)
 
     def __call__(
-        self, functions: Float[Array | np.ndarray, "funcs *in_grid_and_channels"]
+        self,
+        functions: Float[Array | np.ndarray, "funcs *in_grid_and_channels"],
+        places: Float[Array | np.ndarray, "*grid dim"] | None = None,
     ) -> Float[np.ndarray, "funcs *grid channels"]:
-        """The outputs at the places it was trained on."""
-        inputs, expected = np.asarray(functions), self.frame.in_shape
-        if inputs.ndim == len(expected):
+        """The outputs at the places it was trained on, or at others, also in their own
+        units: anywhere for a network such as `DeepONet`, on a grid of another spacing,
+        with functions to match, for one such as `FNO`, at one time for one that splits
+        times."""
+        frame, inputs = self.frame, np.asarray(functions)
+        *grid, num_channels = frame.in_shape
+        if num_channels == 1 and inputs.ndim == len(frame.in_shape):
             inputs = inputs[..., None]
-        if inputs.shape[1:] != expected:
+        shape = inputs.shape[1:]
+        is_alike = len(shape) == len(frame.in_shape) and shape[-1] == num_channels
+        if not is_alike or (places is None and shape != frame.in_shape):
+            told = ", ".join(map(str, ["funcs", *grid, num_channels]))
             raise ValueError(
-                f"`functions` must have shape [funcs, {expected}], got {inputs.shape}."
+                f"`functions` must have shape [{told}], got {np.shape(functions)}."
             )
         with precision(self.recipe.dtype):
-            scaled = self.frame.scaling.inputs(inputs)
-            found = scaled_outputs(self.network(), self.frame, scaled)
-            return self.frame.scaling.back(found)
+            scaled = frame.scaling.inputs(inputs)
+            if places is None:
+                found = scaled_outputs(self.network(), frame, scaled)
+            else:
+                found = outputs_at(self.network(), scaled, self._scaled(places))
+            return frame.scaling.back(found)
+
+    def _scaled(self, places: Any) -> Array:
+        """Places as the network sees them."""
+        dim = self.frame.places.shape[-1]
+        if np.ndim(places) < 2 or np.shape(places)[-1] != dim:
+            raise ValueError(
+                f"`places` must have shape [..., {dim}], a row of coordinates for each "
+                f"place, got {np.shape(places)}."
+            )
+        dtype = float_dtype(self.recipe.dtype)
+        return self.frame.scaling.places(jnp.asarray(np.asarray(places, float), dtype))
 
     def errors(self, pairs: Pairs, part: str = "test") -> Float[np.ndarray, " funcs"]:
         """The relative L2 error of each function of a part over all places and times,

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ..core import float_dtype
+from ..core import float_dtype, with_dtype
 from ..models import AbstractOperatorArchitecture
 from ._base import stream
 from .frame import Frame
@@ -18,9 +18,10 @@ _AT_ONCE = 8  # functions that are evaluated together
 
 
 def network_of(recipe: OperatorRecipe, frame: Frame, root: Any) -> Any:
-    """The network before training: built, or the user's own as it is."""
+    """The network before training: built, or the user's own with its numbers in the
+    type of the run."""
     if not isinstance(recipe.model, AbstractOperatorArchitecture):
-        return recipe.model
+        return with_dtype(recipe.model, float_dtype(recipe.dtype))
     *grid, dim = frame.places.shape
     out_shape = (*grid, frame.scaling.output_mean.shape[0])
     key, dtype = stream(root, 0), float_dtype(recipe.dtype)
@@ -74,3 +75,14 @@ def scaled_outputs(
         return jnp.moveaxis(found, 0, frame.time_axis)
 
     return jax.lax.map(one, scaled, batch_size=min(_AT_ONCE, scaled.shape[0]))
+
+
+@eqx.filter_jit
+def outputs_at(
+    network: Any,
+    scaled: Float[Array, "funcs *in_grid in"],
+    places: Float[Array, "*grid dim"],
+) -> Float[Array, "funcs *grid channels"]:
+    """What the network makes of scaled functions at scaled places."""
+    at = lambda function: network(function, places)
+    return jax.lax.map(at, scaled, batch_size=min(_AT_ONCE, scaled.shape[0]))

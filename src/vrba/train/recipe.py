@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Key
 
 from ..adapt import AbstractPolicy, Unbiased, presets
-from ..core import check_count, precision
+from ..core import check_count, precision, with_dtype
 from ..models import MLP, AbstractArchitecture, Embedding
 from ..optim import AbstractOptimizer, Adam, LevenbergMarquardt
 from ..problems import EQUATIONS, AbstractProblem, Formulation
@@ -188,9 +188,7 @@ def network_of(
     """The network before training: built, or the user's own with its numbers in the
     type of the run."""
     if not isinstance(model, AbstractArchitecture):
-        is_real = lambda leaf: eqx.is_inexact_array(leaf) and jnp.isrealobj(leaf)
-        cast = lambda leaf: leaf.astype(dtype) if is_real(leaf) else leaf
-        return jax.tree.map(cast, model)
+        return with_dtype(model, dtype)
     embedding = embedding_of(formulation)
     each = zip(formulation.domain.coordinates, embedding.counts, strict=True)
     return model.build(

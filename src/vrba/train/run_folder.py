@@ -24,6 +24,7 @@ from ..problems import AbstractProblem
 from ._base import AbstractTrainer
 
 FORMAT = 3  # of a checkpoint
+_INTERNAL = ("checksum", "num_leaves", "stage")  # of its header
 
 
 class RunFolder:
@@ -111,6 +112,23 @@ class RunFolder:
         """The selected and the last iterate, without what training needs."""
         both = (state.best_params, state.params)
         save_tree(self.checkpoint("best"), both, header)
+
+    def save_whole(
+        self, result: dict[str, Any], record: list[dict[str, Any]], both: Any
+    ) -> None:
+        """What came of a run, with both iterates: all that loading it needs. What makes
+        it a run folder is written last."""
+        self.check_free()
+        header = {k: v for k, v in result.items() if k not in ("about", *_INTERNAL)}
+        save_tree(self.checkpoint("best"), both, header)
+        lines = "".join(json.dumps(entry) + "\n" for entry in record)
+        write_atomically(self.metrics_file, lines.encode())
+        self.write_about(result["about"])
+
+    def load_best(self, like: Any) -> tuple[Any, dict[str, Any]]:
+        """Both iterates, and what was told of the selected one."""
+        both, header = load_tree(self.checkpoint("best"), (like, like))
+        return both, {k: v for k, v in header.items() if k not in _INTERNAL}
 
     def load(self, trainer: AbstractTrainer) -> tuple[Any, dict[str, Any]]:
         """The latest checkpoint that is whole."""

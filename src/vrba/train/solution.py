@@ -17,14 +17,12 @@ from jaxtyping import Array, Float
 from scipy.io import netcdf_file
 
 from .. import problems
-from ..core import load_tree, precision, rebuild, result_sentence, save_tree
+from ..core import precision, rebuild, result_sentence
 from ..problems import AbstractProblem, Formulation, Reference
 from .about import known_classes
 from .recipe import Recipe, limited
 from .run_folder import RunFolder, describe_problem
 from .trainer import Trainer
-
-_INTERNAL = ("checksum", "num_leaves", "stage")
 
 Numbers = Float[np.ndarray, "..."] | float | int
 
@@ -143,13 +141,8 @@ class Solution(eqx.Module):
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Writes a folder that `Solution.load` reads."""
         folder = RunFolder(path)
-        folder.check_free()
-        folder.write_about(self.result["about"])
-        for entry in self.record:
-            folder.log(entry)
         both = (self.params, self.last_params)
-        header = {k: v for k, v in self.result.items() if k != "about"}
-        save_tree(folder.checkpoint("best"), both, header)
+        folder.save_whole(self.result, self.record, both)
         return folder.path
 
     @staticmethod
@@ -166,11 +159,7 @@ class Solution(eqx.Module):
         trainer = trainer_from(about, problem, path, recipe)
         check_same(about, trainer.formulation.problem, path, ("name", "settings"))
         with precision(trainer.recipe.dtype):
-            params = trainer.build()
-            (best, last), header = load_tree(
-                folder.checkpoint("best"), (params, params)
-            )
-            known = {k: v for k, v in header.items() if k not in _INTERNAL}
+            (best, last), known = folder.load_best(trainer.build())
             if "residual_l2" not in known:
                 known |= {"status": "The run has not ended."}
                 known |= measured(trainer, best)
