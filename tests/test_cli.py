@@ -110,6 +110,7 @@ def folder(tmp_path_factory):
     """A folder to work in, with a problem."""
     path, before = tmp_path_factory.mktemp("cli"), Path.cwd()
     (path / "decay.py").write_text(DECAY)
+    (path / "leaves.py").write_text("import sys\nsys.exit(3)\n")
     os.chdir(path)
     yield path
     os.chdir(before)
@@ -254,6 +255,15 @@ def test_command_stops_at_a_signal_and_says_how_to_go_on(folder):
         (["decay.py", "--minutes", "0"], "`--minutes` must be positive"),
         (["decay.py", "--seeds", "0"], "`--seeds` must be at least 1"),
         (["decay.py", "--export", "a.txt"], "must end in .npz or .nc"),
+        (["decay.py", "--export", "decay.py/a.npz"], "cannot be written"),
+        (
+            ["decay.py", "--seed", str(2**31 - 1), "--seeds", "2"],
+            "the last of `--seeds`",
+        ),
+        (["decay.py", "--steps", "0"], "`--steps` must be at least 1, got 0"),
+        (["decay.py", "--points", "0"], "`--points` must be at least 1, got 0"),
+        (["decay.py", "--redraw", "0"], "`--redraw` must be at least 1, got 0"),
+        (["leaves.py"], "leaves.py ends the program: 3"),
         (["decay.py", "--out", "runs/decay"], "already holds a run"),
         (["decay.py", "--resume", "nowhere"], "is no run folder"),
         (["--resume", "runs/decay"], "does not come with vrba"),

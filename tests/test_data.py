@@ -85,6 +85,29 @@ def test_writing_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
         data.write_pairs(tiny(data.Wave, seed=1), path)
 
 
+def test_half_made_data_of_other_settings_are_kept(tmp_path):
+    def stop(done, _):
+        raise KeyboardInterrupt
+
+    path = tmp_path / "pairs.h5"
+    with pytest.raises(KeyboardInterrupt):
+        data.write_pairs(tiny(data.Wave), path, on_progress=stop)
+    begun = path.with_suffix(".h5.part").read_bytes()
+    with pytest.raises(ValueError, match="beginning of other data"):
+        data.write_pairs(tiny(data.Wave, seed=1), path)
+    assert path.with_suffix(".h5.part").read_bytes() == begun
+
+
+@pytest.mark.parametrize("name", ["pairs.npz", "pairs.mat"])
+def test_a_file_that_was_cut_short_is_named(tmp_path, name):
+    path, arrays = tmp_path / name, {"inputs": np.ones((20, 3)), "x": np.arange(3.0)}
+    save = np.savez if path.suffix == ".npz" else scipy.io.savemat
+    save(path, **arrays) if path.suffix == ".npz" else save(path, arrays)
+    path.write_bytes(path.read_bytes()[:200])
+    with pytest.raises(data.PairsError, match=name):
+        data.open_pairs(path)
+
+
 def test_a_part_that_was_cut_short_is_begun_again(tmp_path):
     (tmp_path / "pairs.h5.part").write_bytes(b"\x89HDF\r\n\x1a\nnot all of it")
     maker = tiny(data.Wave)

@@ -52,6 +52,34 @@ def test_a_transform_gives_the_same_as_its_own_loop():
     assert run.num_evaluations == 30
 
 
+ALL = {"adam": ADAM, "lbfgs": lbfgs(), "broyden": SECOND, "lm": LevenbergMarquardt()}
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("number", [jnp.nan, jnp.inf])
+def test_no_point_without_a_finite_loss_is_stationary(name, number):
+    """Although its gradient vanishes."""
+    constant = lambda x: number + 0 * jnp.sum(jax.lax.stop_gradient(x))
+    fn = (lambda x: constant(x)[None]) if name == "lm" else constant
+    run = minimise(fn, START, ALL[name], max_steps=5)
+    assert run.status == Status.nonfinite_objective
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("params", [{"a": jnp.arange(3)}, {"a": 3.0}])
+def test_nothing_to_train_is_refused(name, params):
+    fn = lambda p: jnp.sum(jnp.asarray(p["a"], float) ** 2)[None]
+    loss = fn if name == "lm" else lambda p: fn(p)[0]
+    with pytest.raises(ValueError, match="no floating array to train"):
+        minimise(loss, params, ALL[name], max_steps=2)
+
+
+def test_residuals_are_floating_numbers():
+    fn = lambda x: jnp.arange(3)
+    with pytest.raises(ValueError, match="floating numbers, got int"):
+        minimise(fn, START, LevenbergMarquardt(), max_steps=2)
+
+
 def test_complex_parameters_descend():
     fn = lambda z: jnp.abs(z - (3 - 4j)) ** 2
     run = minimise(fn, jnp.zeros((), complex), FromOptax(optax.sgd(0.1)), max_steps=100)

@@ -2,16 +2,37 @@
 
 import abc
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import Suppress, arg
+
+from ..train import LAST_SEED
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 
 class UsageError(ValueError):
     """A flag that does not fit, whatever the user's file says."""
+
+
+def in_flags(text: str, flags: Mapping[str, str]) -> str:
+    """A message with the flags in place of the settings that they set."""
+    for name, flag in flags.items():
+        text = text.replace(f"`{name}`", f"`{flag}`")
+    return text
+
+
+def check_seeds(seed: int, num_seeds: int) -> None:
+    """Refuses a number of seeds, or a last one, that there is not."""
+    if num_seeds < 1:
+        raise UsageError(f"`--seeds` must be at least 1, got {num_seeds}.")
+    if not 0 <= seed <= LAST_SEED - num_seeds + 1:
+        raise UsageError(
+            f"`--seed` must lie between 0 and {LAST_SEED}, and so must the last of "
+            f"`--seeds`, got {seed} and {num_seeds}."
+        )
 
 
 def check_share(diagnose: float) -> None:

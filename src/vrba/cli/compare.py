@@ -18,6 +18,7 @@ from ._base import (
     INTERRUPTED,
     AbstractCommand,
     UsageError,
+    check_seeds,
     check_share,
 )
 from .arms import Settings
@@ -166,11 +167,9 @@ def _check(flags: Compare) -> None:
                 f"`{name} {value}` would be the same in every arm: write it into "
                 "`--policies`, as in uniform,vrba:exponential."
             )
-    least = {"seeds": 1, "jobs": 1, "seed": 0}
-    for name, bound in least.items():
-        count = getattr(flags, name)
-        if count is not None and count < bound:
-            raise UsageError(f"`--{name}` must be at least {bound}, got {count}.")
+    check_seeds(flags.seed, flags.seeds if flags.seeds is not None else _SEEDS)
+    if flags.jobs is not None and flags.jobs < 1:
+        raise UsageError(f"`--jobs` must be at least 1, got {flags.jobs}.")
     if flags.minutes is not None and not flags.minutes > 0:
         raise UsageError(f"`--minutes` must be positive, got {flags.minutes:g}.")
     if flags.resume is None and flags.target is None:

@@ -27,6 +27,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("Stopped.\n")
         return INTERRUPTED
+    except SystemExit as stop:  # of the user's file
+        sys.stderr.write(f"vrba: {command.file()} ends the program: {stop.code}\n")
+        return BAD_INPUT
     except Exception as error:
         if command.shows_traceback:
             traceback.print_exc()

@@ -22,7 +22,7 @@ from ..train import (
     operator_arms,
 )
 from ..train.about import known_classes
-from ._base import UsageError
+from ._base import UsageError, in_flags
 from .data import known_makers, make_data
 from .flags import Count, Dtype, Name
 from .names import known_potentials, known_problems, listed, named_in, pick
@@ -128,10 +128,7 @@ def new_operator_recipe(flags: OperatorFlags, pairs: Pairs) -> OperatorRecipe:
     except UsageError:
         raise
     except ValueError as error:
-        text = str(error)
-        for name, flag in _FLAGS.items():
-            text = text.replace(f"`{name}`", f"`{flag}`")
-        raise UsageError(text) from error
+        raise UsageError(in_flags(str(error), _FLAGS)) from error
 
 
 def with_arm(recipe: OperatorRecipe, name: str | None) -> OperatorRecipe:

@@ -14,7 +14,7 @@ from ..problems import AbstractProblem, Formulation
 from ..train import Recipe, RunFolder, Solution, default_recipe
 from ..train.about import known_classes
 from ..train.solution import trainer_from
-from ._base import UsageError
+from ._base import UsageError, in_flags
 from .flags import Count, Dtype, Name
 from .names import (
     along_time,
@@ -28,6 +28,14 @@ from .names import (
     with_potential,
 )
 
+_FLAGS = {
+    "num_points": "--points",
+    "pool_size": "--pool",
+    "redraw_every": "--redraw",
+    "max_steps": "--steps",
+    "width": "--width",
+    "depth": "--depth",
+}
 _POOL_FACTOR = 8  # points of the pool for each that is drawn, if only these are given
 
 
@@ -218,8 +226,10 @@ def _changed(base: Recipe, flags: RecipeFlags) -> Recipe:
         new |= {"policy": _policy(base, flags), "model": _model(base, flags)}
         given = {name: value for name, value in new.items() if value is not None}
         return dataclasses.replace(base, **given)
+    except UsageError:
+        raise
     except ValueError as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(in_flags(str(error), _FLAGS)) from error
 
 
 def _policy(base: Recipe, flags: RecipeFlags) -> AbstractPolicy | None:

@@ -19,6 +19,7 @@ from ._base import (
     INTERRUPTED,
     AbstractCommand,
     UsageError,
+    check_seeds,
     check_share,
 )
 from .drawing import draw_report
@@ -97,11 +98,10 @@ class Solve(AbstractCommand):
             solutions, runs = _solve_all(self, problem)
         best = best_of(solutions)
         _tell(self, solutions, runs, best)
-        if self.export is not None:
-            self.export.parent.mkdir(parents=True, exist_ok=True)
-            solutions[best].export(self.export)
         for run in runs:
             draw_report(run, raises=self.debug)
+        if self.export is not None:
+            solutions[best].export(self.export)
         return _exit_code(solutions)
 
 
@@ -116,19 +116,30 @@ def _check(flags: Solve) -> None:
         raise UsageError("`--set` needs the problem that it is a setting of.")
     if flags.resume is not None:
         _check_resumed(flags)
-    if flags.seeds < 1:
-        raise UsageError(f"`--seeds` must be at least 1, got {flags.seeds}.")
     if flags.minutes is not None and not flags.minutes > 0:
         raise UsageError(f"`--minutes` must be positive, got {flags.minutes:g}.")
     check_share(flags.diagnose)
-    if flags.export is not None and flags.export.suffix not in (".npz", ".nc"):
-        raise UsageError(f"`--export {flags.export}` must end in .npz or .nc.")
+    check_seeds(flags.seed, flags.seeds)
+    if flags.export is not None:
+        _check_export(flags.export)
     for folder in [] if flags.out is None else _folders(flags, flags.out):
         if RunFolder(folder).recipe_file.exists():
             raise UsageError(
                 f"`{folder}` already holds a run: go on with `--resume {folder}`, or "
                 "choose another folder."
             )
+
+
+def _check_export(path: Path) -> None:
+    """Refuses a file that cannot be written; its folder is made."""
+    if path.suffix not in (".npz", ".nc"):
+        raise UsageError(f"`--export {path}` must end in .npz or .nc.")
+    if path.is_dir():
+        raise UsageError(f"`--export {path}` is a folder: name a file.")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"`--export {path}` cannot be written: {error}.") from error
 
 
 def _check_resumed(flags: Solve) -> None:

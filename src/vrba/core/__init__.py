@@ -16,6 +16,7 @@ from .dtypes import float_dtype as float_dtype
 from .flat import as_arrays as as_arrays
 from .flat import as_reals as as_reals
 from .flat import check_precision as check_precision
+from .flat import check_trained as check_trained
 from .flat import flatten as flatten
 from .flat import flatten_gradient as flatten_gradient
 from .flat import with_dtype as with_dtype

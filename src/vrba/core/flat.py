@@ -78,13 +78,18 @@ def _is_floating(leaf: Any) -> bool:
     return is_array and jnp.issubdtype(leaf.dtype, jnp.inexact)
 
 
-def _common_dtype(leaves: list[Any]) -> jnp.dtype:
-    """The one floating type of all leaves, or an error that says what to do."""
+def check_trained(leaves: list[Any]) -> None:
+    """Refuses parameters without a floating array among them."""
     if not leaves:
         raise ValueError(
             "`params` holds no floating array to train: turn its numbers into arrays, "
             "for example with `jnp.asarray`."
         )
+
+
+def _common_dtype(leaves: list[Any]) -> jnp.dtype:
+    """The one floating type of all leaves, or an error that says what to do."""
+    check_trained(leaves)
     found = {np.dtype(np.zeros((), x.dtype).real.dtype) for x in leaves}
     if len(found) > 1:
         names = ", ".join(sorted(str(dtype) for dtype in found))

@@ -5,9 +5,11 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import scipy
+from scipy.io.matlab import MatReadError
 
 from ..core import BrokenFileError, describe
 from ._base import AbstractMaker
@@ -91,11 +93,17 @@ def _begun(beside: Path, maker: AbstractMaker, settings: str) -> Any:
     if beside.exists():
         try:
             file = h5py.File(beside, "r+")
-            if file.attrs.get("settings") == settings:
+        except OSError:
+            file = None  # it was cut short: begun again below
+        if file is not None:
+            there = file.attrs.get("settings")
+            if there == settings:
                 return file
             file.close()
-        except OSError:
-            pass  # it was cut short: begun again below
+            raise ValueError(
+                f"`{beside}` is the beginning of other data: {there}. Choose another "
+                "file, or remove that one."
+            )
     file = h5py.File(beside, "w")
     file.attrs["format"] = FORMAT
     file.attrs["settings"] = settings
@@ -121,8 +129,11 @@ def _check_settings(path: Path, settings: str) -> None:
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Arrays, and what is said of them."""
     if path.suffix == ".npz":
-        with np.load(path, allow_pickle=False) as file:
-            return dict(file), {}
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                return dict(file), {}
+        except (BadZipFile, EOFError) as error:
+            raise BrokenFileError(f"it is not whole ({error}).") from error
     if path.suffix == ".mat":
         try:
             found = scipy.io.loadmat(path)
@@ -132,6 +143,8 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
             if "axes" in arrays:  # text is a row of codes
                 arrays["axes"] = "".join(map(chr, np.ravel(arrays["axes"])))
             return arrays, about
+        except (MatReadError, OSError) as error:
+            raise BrokenFileError(f"it is not whole ({error}).") from error
         return {k: v for k, v in found.items() if not k.startswith("__")}, {}
     return _read_hdf5(path)
 

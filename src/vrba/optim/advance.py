@@ -21,9 +21,10 @@ class Stop(eqx.Module):
 
     def status(self, info: AbstractInfo) -> Status:
         """Why to stop after this step, or `Status.ok`."""
-        dtype = info.value.dtype
-        is_low = info.value <= self.target.astype(dtype)
-        is_flat = info.gradient_norm <= self.gradient_tolerance.astype(dtype)
+        dtype, is_finite = info.value.dtype, jnp.isfinite(info.value)
+        is_low = is_finite & (info.value <= self.target.astype(dtype))
+        tolerance = self.gradient_tolerance.astype(dtype)
+        is_flat = is_finite & (info.gradient_norm <= tolerance)
         status = Status.where(info.is_stuck, info.status, Status.ok)
         status = Status.where(is_flat, Status.converged, status)
         return Status.where(is_low, Status.target_reached, status)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float, Int
 
-from ..core import Status, check_count, choose
+from ..core import Status, check_count, check_trained, choose
 from ._base import AbstractInfo, AbstractMethod
 from .objective import AbstractObjective
 
@@ -55,7 +55,9 @@ class FromOptax(AbstractMethod):
 
     def init(self, objective: AbstractObjective, params: Any) -> Any:
         """The transform's own state."""
-        return self.transform.init(eqx.filter(params, eqx.is_inexact_array))
+        trained = eqx.filter(params, eqx.is_inexact_array)
+        check_trained(jax.tree.leaves(trained))
+        return self.transform.init(trained)
 
     def objective_changed(
         self, objective: AbstractObjective, params: Any, state: Any

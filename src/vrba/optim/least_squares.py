@@ -60,6 +60,10 @@ class VectorTerm(AbstractTerm):
     def residual(self, params: Any, block: Block) -> Rows:
         """All residuals."""
         residual = self.fn(params, *self.args)
+        if not jnp.issubdtype(residual.dtype, jnp.inexact):
+            raise ValueError(
+                f"Residuals must be floating numbers, got {residual.dtype}."
+            )
         rows = as_reals(residual)
         return _root(self.weight, rows.dtype, residual.size) * rows
 

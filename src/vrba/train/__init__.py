@@ -1,6 +1,8 @@
 """Training: the recipe, the loop, and the solution that comes of it."""
 
+from . import operator_arms as operator_arms
 from . import published as published
+from ._base import LAST_SEED as LAST_SEED
 from ._base import AbstractTrainer as AbstractTrainer
 from .balance import AbstractBalance as AbstractBalance
 from .balance import BalanceState as BalanceState

@@ -56,10 +56,13 @@ class AbstractTrainer(eqx.Module):
         """The state with the best iterate so far, and what was measured."""
 
 
+LAST_SEED = 2**31 - 1
+
+
 def as_root(seed: int) -> np.ndarray:
     """The seed as an array, so that another seed compiles nothing."""
-    if not 0 <= seed < 2**31:
-        raise ValueError(f"`seed` must be between 0 and 2**31 - 1, got {seed}.")
+    if not 0 <= seed <= LAST_SEED:
+        raise ValueError(f"`seed` must be between 0 and {LAST_SEED}, got {seed}.")
     return np.asarray(seed, np.int32)
 
 
