@@ -101,6 +101,8 @@ def name_of(value: Any) -> str:
         return value.__name__
     is_adapt = room_of(value) == "adapt"
     home = kind_of(value).lower() if is_adapt else room_of(value)
+    if getattr(vrba.train.published, value.__name__, None) is value:
+        home = "train.published"
     return f"{home}.{value.__name__}"
 
 

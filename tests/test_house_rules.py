@@ -343,3 +343,39 @@ def test_automatic_check_runs_the_tests():
     script = (ROOT / ".ci" / "run").read_text()
     assert re.search(r"^make test$", script, flags=re.MULTILINE)
     assert (ROOT / ".ci" / "run").stat().st_mode & 0o111
+
+
+ROOMS = ("adapt", "data", "diagnose", "domains", "models", "optim", "presets")
+ROOMS = (*ROOMS, "problems", "report", "train")
+DOTTED = re.compile(rf"\b((?:vrba|{'|'.join(ROOMS)})(?:\.[A-Za-z_]\w*)+)\b(?!\.\w)")
+FILES = re.compile(r"\.(py|md|toml|h5|png|nc|npz|json|html)$")
+
+
+def unheard_names(text):
+    """Dotted names in the code of a page that the package does not have."""
+    code = re.findall(r"```python\n.*?```|`[^`\n]+`", text, re.DOTALL)
+    found = {name for part in code for name in DOTTED.findall(part)}
+    return sorted(n for n in found if not FILES.search(n) and not is_known(n))
+
+
+def is_known(name):
+    value = vrba
+    for part in name.removeprefix("vrba.").split("."):
+        if part in getattr(value, "__dataclass_fields__", {}):
+            return True
+        if not hasattr(value, part):
+            return False
+        value = getattr(value, part)
+    return True
+
+
+@pytest.mark.parametrize("page", PAGES, ids=relative)
+def test_pages_name_what_there_is(page):
+    assert unheard_names(page.read_text()) == []
+
+
+def test_a_name_that_does_not_exist_is_found():
+    text = (
+        "`vrba.solve(x)`, `train.operator_arms`, `optim.Newton()` and `vrba.core.nope`"
+    )
+    assert unheard_names(text) == ["optim.Newton", "vrba.core.nope"]

@@ -135,7 +135,7 @@ def test_tensorboard_says_what_is_missing(tmp_path, monkeypatch):
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ImportError, match=r"pip install vrba\[tensorboard\]"):
+    with pytest.raises(ImportError, match="pip install tensorboardX"):
         TensorBoard(tmp_path)
 
 

@@ -8,5 +8,5 @@ def needed(package: str, extra: str, what: str) -> None:
     if importlib.util.find_spec(package) is None:
         raise ModuleNotFoundError(
             f"`{package}` is needed to {what}: install it with "
-            f"`pip install 'vrba[{extra}]'`."
+            f"`pip install '.[{extra}]'` in a clone of vrba."
         )

@@ -130,7 +130,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Arrays, and what is said of them."""
     if path.suffix == ".npz":
         try:
-            with np.load(path, allow_pickle=False) as file:
+            with open(path, "rb") as whole, np.load(whole, allow_pickle=False) as file:
                 return dict(file), {}
         except (BadZipFile, EOFError) as error:
             raise BrokenFileError(f"it is not whole ({error}).") from error

@@ -66,7 +66,7 @@ class Mesh(AbstractDomain):
             import meshio  # pyright: ignore[reportMissingImports]
         except ImportError as error:
             raise ImportError(
-                "`Mesh.read` needs meshio: `pip install 'vrba[mesh]'`."
+                "`Mesh.read` needs meshio: `pip install meshio`."
             ) from error
         found: Any = meshio.read(path)
         dim = len(coordinates)

@@ -9,14 +9,14 @@ from ..core import AbstractCallback, Plan
 
 class TensorBoard(AbstractCallback):
     """Writes every number of each check into a folder that TensorBoard reads; needs
-    tensorboardX (`pip install vrba[tensorboard]`)."""
+    tensorboardX (`pip install '.[tensorboard]'` in a clone)."""
 
     def __init__(self, folder: str | os.PathLike[str]):
         try:
             from tensorboardX import SummaryWriter
         except ImportError as error:
             raise ImportError(
-                "`TensorBoard` needs tensorboardX: pip install vrba[tensorboard]"
+                "`TensorBoard` needs tensorboardX: `pip install tensorboardX`."
             ) from error
         self._writer = SummaryWriter(str(Path(folder)))
 
