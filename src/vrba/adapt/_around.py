@@ -1,5 +1,6 @@
 """What policies around another one share: how they draw, and what is descended."""
 
+import abc
 from typing import Any
 
 import equinox as eqx
@@ -32,9 +33,9 @@ class AbstractAround(AbstractPolicy):
 
     policy: eqx.AbstractVar[AbstractPolicy]
 
+    @abc.abstractmethod
     def inner_state(self, state: Any) -> Any:
         """The wrapped policy's part of a state."""
-        return state.inner
 
     @property
     def draws(self) -> AbstractDraw:

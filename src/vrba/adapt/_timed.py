@@ -27,6 +27,10 @@ class AbstractTimed(AbstractAround):
     def factor(self, state: Any) -> Float[Array, " points"]:
         """The factor of each point, between zero and one."""
 
+    def inner_state(self, state: Any) -> Any:
+        """Beside the times."""
+        return state.inner
+
     def weights(
         self, state: Any, ids: ArrayOfIds | None = None
     ) -> Float[Array, " batch"]:

@@ -117,6 +117,10 @@ class LocalAverage(AbstractAround):
         inner = self.policy.update(state.inner, average, ids)
         return NeighbourState(inner, state.near, size)
 
+    def inner_state(self, state: NeighbourState) -> Any:
+        """Beside the neighbours."""
+        return state.inner
+
     def weights(
         self, state: NeighbourState, ids: ArrayOfIds | None = None
     ) -> Float[Array, "..."]:
