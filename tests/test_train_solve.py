@@ -17,6 +17,7 @@ from vrba.problems import EQUATIONS, Formulation
 from vrba.train import Lines, Silent, Trainer, default_recipe
 from vrba.train.balance import BalanceState
 from vrba.train.recipe import limited
+from vrba.train.solution import reference_of
 
 pytestmark = pytest.mark.xdist_group("train")
 
@@ -190,6 +191,31 @@ def test_error_below_that_of_the_reference_is_a_bound(solution):
         lambda s: s.result, solution, solution.result | {"errors": errors}
     )
     assert "<3.00e-03 (selected" in rough.sentence()
+
+
+def test_a_reference_of_ones_own_is_checked(solution):
+    x = np.linspace(0, 2, 5)
+    good = vrba.Reference({"x": x}, np.exp(-x))
+    assert solution.errors(good)["selected"] < 1e-5
+    bad = [
+        (vrba.Reference({"x": x}, np.full(5, np.nan)), "is not finite everywhere"),
+        (vrba.Reference({"x": x}, np.ones((5, 1))), r"has shape \(5, 1\)"),
+        (vrba.Reference({"t": x}, x), "axes of the reference are t"),
+        (vrba.Reference({"x": x}, x, unknowns={"k": 1.0}), "a true value of `k`"),
+    ]
+    for reference, message in bad:
+        with pytest.raises(ValueError, match=message):
+            solution.errors(reference)
+
+
+def test_a_reference_need_not_be_a_method():
+    x = np.linspace(0, 2, 5)
+
+    class Known(Decay):
+        reference = vrba.Reference({"x": x}, np.exp(-x))
+
+    found = reference_of(Formulation(Known()))
+    assert np.array_equal(found.values["u"], np.exp(-x))
 
 
 def test_warm_start_begins_where_the_other_ended(solution):

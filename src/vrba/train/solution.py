@@ -133,7 +133,7 @@ class Solution(eqx.Module):
     def errors(self, reference: Reference | None = None) -> dict[str, float] | None:
         """Relative L2 errors of the last and of the selected iterate, if a reference is
         given or the problem has one; with the reference's own error."""
-        reference = reference or reference_of(self.trainer.formulation)
+        reference = reference_of(self.trainer.formulation, reference)
         if reference is None:
             return None
         return errors_of(self.trainer, self.params, self.last_params, reference)
@@ -256,18 +256,22 @@ def errors_of(
     return found
 
 
-def reference_of(formulation: Formulation) -> Reference | None:
-    """The problem's reference, checked, if it brings one."""
+def reference_of(
+    formulation: Formulation, given: Reference | None = None
+) -> Reference | None:
+    """The reference that is given, or else the problem's if it brings one, checked."""
     problem = formulation.problem
-    if problem.reference is None:
+    found = problem.reference if given is None else given
+    if found is None:
         return None
-    found = problem.reference()
+    if given is None and callable(found):
+        found = found()
     if callable(found):
         found = Reference.from_function(formulation.domain, found)
     if not isinstance(found, Reference):
         raise ValueError(
-            f"`{type(problem).__name__}.reference` must return a `Reference` or a "
-            f"function of the coordinates, got {type(found).__name__}."
+            f"`reference` of {type(problem).__name__} must be a `Reference` or a "
+            f"function of the coordinates, or return one, got {found!r}."
         )
     for name in found.unknowns:
         if name not in problem.unknowns:
