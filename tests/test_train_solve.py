@@ -44,6 +44,35 @@ def test_exact_solution_is_found(solution):
     assert solution(0.5).shape == ()
 
 
+class Plane(vrba.AbstractProblem):
+    """`u = t + 2 x` for any network."""
+
+    domain = vrba.Box(t=(0, 1), x=(-1, 1))
+
+    def equations(self, u, t, x):
+        return {"slope": u.x - 2 * u.t}
+
+    def conditions(self):
+        return [vrba.Ansatz(lambda t, x, N: t + 2 * x + 0 * N)]
+
+
+def untrained(problem):
+    trainer = Trainer(Formulation(problem), tiny_recipe(), 0)
+    params = trainer.build()
+    return vrba.Solution(trainer, params, params, [], {})
+
+
+def test_axes_are_taken_by_name():
+    plane, t, x = untrained(Plane()), np.linspace(0, 1, 3), np.linspace(-1, 1, 4)
+    for axes in ({"t": t, "x": x}, {"x": x, "t": t}):
+        found = plane.on_axes(axes)
+        assert list(found) == ["t", "x", "u"]
+        np.testing.assert_allclose(found["u"], np.add.outer(t, 2 * x), atol=1e-15)
+    for axes in ({"t": t}, {"t": t, "x": x, "y": x}, {"t": t, "y": x}):
+        with pytest.raises(ValueError, match="`axes` must have an array for each of"):
+            plane.on_axes(axes)
+
+
 def test_residual_is_that_of_the_equation(solution):
     u = lambda x: float(solution(x))
     step = 1e-5
@@ -175,6 +204,22 @@ def test_export(solution, tmp_path):
         solution.export(tmp_path / "u.txt")
     with pytest.raises(ValueError, match="a number of points for each of x"):
         solution.grid(3, 4)
+
+
+def test_a_failed_export_leaves_the_file_that_was_there(
+    solution, tmp_path, monkeypatch
+):
+    files = [solution.export(tmp_path / name, 5) for name in ("u.npz", "u.nc")]
+    before = [file.read_bytes() for file in files]
+    broken = {"x": np.zeros(3), "u": np.asarray([object()] * 3)}
+    for file in files:
+        with pytest.raises(ValueError, match="`num_points of x` must be at least 1"):
+            solution.export(file, 0)
+        with monkeypatch.context() as patch, pytest.raises((ValueError, TypeError)):
+            patch.setattr(vrba.Solution, "grid", lambda *_: broken)
+            solution.export(file, 3)
+    assert before == [file.read_bytes() for file in files]
+    assert sorted(tmp_path.iterdir()) == sorted(files)
 
 
 def test_solution_shows_itself(solution):

@@ -2,6 +2,7 @@
 
 import html
 import inspect
+import io
 import itertools
 import os
 from collections.abc import Callable
@@ -17,7 +18,13 @@ from jaxtyping import Array, Float
 from scipy.io import netcdf_file
 
 from .. import problems
-from ..core import precision, rebuild, result_sentence
+from ..core import (
+    check_count,
+    precision,
+    rebuild,
+    result_sentence,
+    write_atomically,
+)
 from ..problems import AbstractProblem, Formulation, Reference
 from .about import known_classes
 from .recipe import Recipe, limited
@@ -108,26 +115,35 @@ class Solution(eqx.Module):
                 f"`grid` needs a number of points for each of {', '.join(names)}, got "
                 f"{counts}."
             )
+        each = zip(names, counts, strict=True)
+        check_count(**{f"num_points of {name}": count for name, count in each})
         ends = [domain.bounds(name) for name in names]
         axes = [np.linspace(*pair, n) for pair, n in zip(ends, counts, strict=True)]
         return self.on_axes(dict(zip(names, axes, strict=True)))
 
     def on_axes(self, axes: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The fields on the grid of given axes, and the axes; outside NaN."""
-        lines, domain = list(axes.values()), self.trainer.formulation.domain
+        """The fields on the grid of given axes, and the axes, both in the order of the
+        domain's coordinates; outside NaN."""
+        domain = self.trainer.formulation.domain
+        if sorted(axes) != sorted(domain.coordinates):
+            raise ValueError(
+                f"`axes` must have an array for each of {', '.join(domain.coordinates)}"
+                f", got {', '.join(map(str, axes)) or 'none'}."
+            )
+        axes = {name: axes[name] for name in domain.coordinates}
+        lines = list(axes.values())
         found = self._at(self.params, np.meshgrid(*lines, indexing="ij"))
         is_inside = problems.inside_grid(domain, lines)
         return axes | {n: np.where(is_inside, v, np.nan) for n, v in found.items()}
 
     def export(self, path: str | os.PathLike[str], *num_points: int) -> Path:
         """The fields on a grid as `.npz` or NetCDF (`.nc`)."""
-        path, arrays = Path(path), self.grid(*num_points)
-        if path.suffix == ".npz":
-            np.savez_compressed(path, allow_pickle=False, **arrays)
-        elif path.suffix == ".nc":
-            _write_netcdf(path, arrays, self.trainer.formulation.domain.coordinates)
-        else:
+        path, names = Path(path), self.trainer.formulation.domain.coordinates
+        if path.suffix not in (".npz", ".nc"):
             raise ValueError(f"`path` must end in .npz or .nc, got `{path}`.")
+        arrays = self.grid(*num_points)
+        is_netcdf = path.suffix == ".nc"
+        write_atomically(path, _netcdf(arrays, names) if is_netcdf else _npz(arrays))
         return path
 
     def errors(self, reference: Reference | None = None) -> dict[str, float] | None:
@@ -345,13 +361,20 @@ def check_same(
         )
 
 
-def _write_netcdf(
-    path: Path, arrays: dict[str, np.ndarray], names: tuple[str, ...]
-) -> None:
-    with netcdf_file(path, "w") as file:
+def _npz(arrays: dict[str, np.ndarray]) -> bytes:
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, allow_pickle=False, **arrays)
+    return buffer.getvalue()
+
+
+def _netcdf(arrays: dict[str, np.ndarray], names: tuple[str, ...]) -> bytes:
+    buffer = io.BytesIO()
+    with netcdf_file(buffer, "w") as file:
         for name in names:
             file.createDimension(name, arrays[name].size)
         for name, array in arrays.items():
             own = (name,) if name in names else names
             variable = file.createVariable(name, "d", own)
             variable[...] = array
+        file.flush()
+        return buffer.getvalue()
