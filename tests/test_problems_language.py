@@ -564,6 +564,22 @@ MISTAKES = {
             "`robin x` is called with 2 coordinates",
         ),
         (
+            lambda: terms([Dirichlet(lambda x, t: t + 2 * x, "x")]),
+            r"`dirichlet x` takes \(x, t\), but is called with \(t, x\), in this order",
+        ),
+        (
+            lambda: terms([Neumann(lambda s, t: s, "x")]),
+            r"takes \(s, t\), but is called with \(t, x\)",
+        ),
+        (
+            lambda: terms([Robin(0, "x", slope=lambda x, t: t)]),
+            r"`robin x` takes \(x, t\)",
+        ),
+        (
+            lambda: terms([Initial(lambda t: t)]),
+            r"`initial` takes \(t\), but is called with \(x\)",
+        ),
+        (
             lambda: terms([Initial(lambda x: jnp.stack([x, x]))]),
             r"`initial` must be one number at a point, got shape \(2,\)",
         ),
@@ -590,6 +606,14 @@ MISTAKES = {
             "`Ansatz` must return one number for each of u, v",
         ),
         (lambda: form([Ansatz(lambda t, x, N: N)] * 2), "more than one `Ansatz`"),
+        (
+            lambda: form([Ansatz(lambda x, t, N: N)]),
+            r"`Ansatz` takes \(x, t, N\), but is called with \(t, x, u\), in this",
+        ),
+        (
+            lambda: form([Ansatz(lambda t, x, v, u: (v, u))], TWO, ("u", "v")),
+            r"`Ansatz` takes \(t, x, v, u\)",
+        ),
     ],
     "network": [
         (
@@ -624,6 +648,10 @@ MISTAKES = {
             lambda: Reference.from_function(BOX, lambda t, x: t, (3,)),
             r"`shape` must be a count for each of t, x, got \(3,\)",
         ),
+        (
+            lambda: Reference.from_function(BOX, lambda x, t: t),
+            r"reference takes \(x, t\), but is called with \(t, x\), in this order",
+        ),
     ],
 }
 CASES = [
@@ -637,6 +665,20 @@ CASES = [
 def test_mistakes_are_explained(mistake, words, as_a_user):
     with pytest.raises((ValueError, AttributeError), match=words):
         mistake()
+
+
+def test_arguments_may_have_names_of_their_own():
+    given = [
+        Dirichlet(lambda time, place: time * place, "x"),
+        Dirichlet(lambda *point: point[0], "x"),
+        Dirichlet(jnp.arctan2, "x"),
+        Initial(lambda x, t=3.0: t * x),
+        Initial(jnp.sin, on="x"),  # of t, whatever the sine calls it
+        Ansatz(lambda t, x, N: N),
+    ]
+    assert len(terms(given)) == 6
+    lines = Reference.from_function(BOX, lambda a, b: a + 10 * b, (2, 2))
+    np.testing.assert_array_equal(lines.values, [[-10, 20], [-9, 21]])
 
 
 def test_errors_of_a_users_own_function_are_left_alone():

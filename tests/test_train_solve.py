@@ -102,6 +102,7 @@ def test_expressions_have_derivatives(solution):
         (lambda u: u.x, r"must take \(u, x\)"),
         (lambda u, x: jnp.stack([u.x, x]), "one number at a point"),
         (lambda u, x: u.y, "y"),
+        (lambda x, u: x, r"takes \(x, u\), but is called with \(u, x\)"),
     ],
 )
 def test_bad_expressions_are_named(solution, expression, message):

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 
 from ..domains import AbstractDomain
 from ..fields import Field, Index, Jet, closure, coordinate_jets, propagate, value_of
+from ._arguments import check_order
 from ._base import AbstractProblem
 from .conditions import AbstractCondition, Ansatz, Periodic, Waves
 from .unknown import Unknown, Values, opened
@@ -276,9 +277,11 @@ def _check_conditions(formulation: Formulation) -> None:
                     f"{', '.join(domain.coordinates)}."
                 )
     if formulation.ansatz is not None:
+        expected = *domain.coordinates, *problem.fields
+        check_order(formulation.ansatz.fn, expected, "`Ansatz`")
         number = jax.ShapeDtypeStruct((), jnp.zeros(()).dtype)
         fn = _listed(formulation.ansatz.fn, problem.fields)
-        jax.eval_shape(fn, *[number] * len([*domain.coordinates, *problem.fields]))
+        jax.eval_shape(fn, *[number] * len(expected))
 
 
 def _check_once(given: Sequence[Any]) -> None:

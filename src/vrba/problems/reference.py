@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool
 
 from ..domains import AbstractDomain
+from ._arguments import check_order
 
 
 class Reference(eqx.Module):
@@ -40,6 +41,7 @@ class Reference(eqx.Module):
             raise ValueError(
                 f"`shape` must be a count for each of {', '.join(names)}, got {shape}."
             )
+        check_order(fn, names, "The function of a reference")
         counts = dict(zip(names, shape, strict=True))
         lines = [np.linspace(*domain.bounds(name), counts[name]) for name in names]
         grid = np.meshgrid(*lines, indexing="ij")

@@ -83,6 +83,7 @@ class Solution(eqx.Module):
                 f"`expression` must take ({', '.join(names)}), as the equations do: "
                 f"{error}."
             ) from error
+        problems.check_order(expression, names, "`expression`")
         only = "expression"
 
         def listed(*arguments):

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 from ...core import check_count, check_positive
 from ...domains import AbstractDomain
 from ...fields import Field
+from .._arguments import check_order
 
 Number = float | int
 Value = Number | Callable[..., Any]
@@ -71,10 +72,15 @@ class AbstractCondition(eqx.Module):
         return fields[self.of or next(iter(fields))]
 
 
-def evaluate(value: Value, arguments: list[Any], label: str, like: Any) -> Any:
-    """A number, or a function of the coordinates, at one point."""
+def evaluate(
+    value: Value, point: Point, label: str, like: Any, *, without: str | None = None
+) -> Any:
+    """A number, or a function of the coordinates, at one point; or of all but one."""
+    arguments = {name: one for name, one in point.items() if name != without}
+    if callable(value):
+        check_order(value, arguments, f"A value of the condition `{label}`", point)
     try:
-        found = jnp.asarray(value(*arguments) if callable(value) else value)
+        found = jnp.asarray(value(*arguments.values()) if callable(value) else value)
     except TypeError as error:
         if "positional argument" not in str(error):
             raise

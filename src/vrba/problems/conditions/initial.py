@@ -57,6 +57,6 @@ class Initial(AbstractCondition):
         self, fields: Fields, point: Point, numbers: Float[Array, " dim"]
     ) -> Float[Array, ""]:
         """`u - value`."""
-        others = [value for name, value in point.items() if name != self.on]
         found = self.field(fields).d(*[self.on] * self.order)
-        return found - evaluate(self.value, others, self.label(), found)
+        label, without = self.label(), self.on
+        return found - evaluate(self.value, point, label, found, without=without)
