@@ -532,6 +532,8 @@ MISTAKES = {
         ),
         (lambda: form([Data(SOME, [1.0, np.nan, 2.0])]), "row 1, .* is not finite"),
         (lambda: form([Data([[np.nan, 0.0]], [1.0])]), "is not finite or outside"),
+        (lambda: Data(SOME, 1j * np.ones(3)), "`values` must hold real numbers, got c"),
+        (lambda: Data([["0", "0"]], [1.0]), "`points` must hold real numbers, got <U1"),
     ],
     "equations": [
         (law_of(lambda u, x: None), "must return a dictionary .* got NoneType"),
@@ -587,6 +589,15 @@ MISTAKES = {
             lambda: terms([Initial(np.zeros(3))]),
             r"one number at a point, got .* \(3,\)",
         ),
+        (
+            lambda: terms([Initial(lambda x: jnp.exp(1j * x.astype(complex)))]),
+            "`initial` must be a real number, got complex128",
+        ),
+        (lambda: terms([Dirichlet(1j, "x")]), "`dirichlet x` must be a real number"),
+        (
+            lambda: terms([Dirichlet("0", "x")]),
+            "`dirichlet x` must be a number or a function of the coordinates, got '0'",
+        ),
     ],
     "ansatz": [
         (
@@ -606,6 +617,10 @@ MISTAKES = {
             "`Ansatz` must return one number for each of u, v",
         ),
         (lambda: form([Ansatz(lambda t, x, N: N)] * 2), "more than one `Ansatz`"),
+        (
+            lambda: form([Ansatz(lambda t, x, N: jax.lax.complex(N, x))]),
+            "`Ansatz` must return a real number for each of u, got complex ones",
+        ),
         (
             lambda: form([Ansatz(lambda x, t, N: N)]),
             r"`Ansatz` takes \(x, t, N\), but is called with \(t, x, u\), in this",
@@ -637,6 +652,7 @@ MISTAKES = {
             r"reference of `u` has shape \(3, 2\), its axes make \(2, 3\)",
         ),
         (lambda: check(values=GRID * np.nan), "`u` is not finite everywhere"),
+        (lambda: check(values=GRID * 1j), "`reference of u` must hold real numbers"),
         (
             lambda: check(names=("u", "v")),
             r"values of \[\], the fields .* \['u', 'v'\]",

@@ -1,5 +1,9 @@
 """Settings out of range, refused in the same words everywhere."""
 
+from typing import Any
+
+import numpy as np
+
 
 def check_between(**settings: tuple[float, float, float]) -> None:
     """Each setting as `name=(value, lower, upper)`, strictly between."""
@@ -29,3 +33,19 @@ def check_positive(**settings: float) -> None:
     for name, value in settings.items():
         if not value > 0:
             raise ValueError(f"`{name}` must be positive, got {value}.")
+
+
+def check_real(**arrays: Any) -> None:
+    """Each array, as `name=array`, of real numbers."""
+    for name, array in arrays.items():
+        dtype = np.dtype(array.dtype)
+        if dtype.kind in "cSU":
+            hint = ": give real and imaginary parts apart" if dtype.kind == "c" else ""
+            raise ValueError(f"`{name}` must hold real numbers, got {dtype}{hint}.")
+
+
+def as_floats(name: str, values: Any) -> np.ndarray:
+    """Numbers as an array of floats; refused unless they are real."""
+    array = np.asarray(values)
+    check_real(**{name: array})
+    return np.asarray(array, float)

@@ -345,6 +345,11 @@ def _listed(fn: Callable[..., Any], names: tuple[str, ...]) -> Callable[..., lis
                 f"`Ansatz` must return one number for each of {', '.join(names)}, got "
                 f"shapes {shapes}."
             )
+        if any(jnp.iscomplexobj(value) for value in found):
+            raise ValueError(
+                f"`Ansatz` must return a real number for each of {', '.join(names)}, "
+                "got complex ones."
+            )
         return [jnp.asarray(value).astype(arguments[0].dtype) for value in found]
 
     return listed

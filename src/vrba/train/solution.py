@@ -19,6 +19,7 @@ from scipy.io import netcdf_file
 
 from .. import problems
 from ..core import (
+    as_floats,
     check_count,
     precision,
     rebuild,
@@ -218,7 +219,9 @@ class Solution(eqx.Module):
 
     def _points(self, coordinates: Any) -> tuple[np.ndarray, tuple[int, ...]]:
         self._check_count(coordinates)
-        arrays = np.broadcast_arrays(*(np.asarray(c, float) for c in coordinates))
+        arrays = np.broadcast_arrays(
+            *(as_floats("coordinates", c) for c in coordinates)
+        )
         return np.stack([np.ravel(a) for a in arrays], axis=1), arrays[0].shape
 
     def _check_count(self, coordinates: Any) -> None:

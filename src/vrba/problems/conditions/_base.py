@@ -82,6 +82,11 @@ def evaluate(
     try:
         found = jnp.asarray(value(*arguments.values()) if callable(value) else value)
     except TypeError as error:
+        if not callable(value):
+            raise ValueError(
+                f"The value of the condition `{label}` must be a number or a function "
+                f"of the coordinates, got {value!r}."
+            ) from error
         if "positional argument" not in str(error):
             raise
         raise ValueError(
@@ -92,6 +97,11 @@ def evaluate(
         raise ValueError(
             f"The value of the condition `{label}` must be one number at a point, got "
             f"shape {found.shape}."
+        )
+    if jnp.iscomplexobj(found):
+        raise ValueError(
+            f"The value of the condition `{label}` must be a real number, got "
+            f"{found.dtype}."
         )
     return found.astype(like.dtype)
 
