@@ -409,6 +409,7 @@ def test_reference_from_a_function():
 AXES = {"t": [0.0, 1.0], "x": [-1.0, 0.0, 2.0]}
 GRID = np.zeros((2, 3))
 TWO = lambda self, u, v, t, x: {"one": u.t - v.x}
+FREE = lambda self, *arguments: {"one": arguments[0]}
 SECOND = [Initial(0, of="u"), Initial(0, of="v")]
 
 
@@ -473,6 +474,11 @@ MISTAKES = {
         (lambda: form([], names=3), "`Case.fields` must be names"),
         (lambda: form([], names=("u", 1)), "`Case.fields` must be names"),
         (lambda: form([], names=("u", "u")), "names a field twice"),
+        (lambda: form([], FREE, ("t",)), "`Case.fields`: `t` is also a coordinate"),
+        (lambda: form([], FREE, ("file",)), "cannot be called 'file'"),
+        (lambda: form([], FREE, ("u", "fields")), "cannot be called 'fields'"),
+        (lambda: form([], FREE, ("pool points",)), "cannot be called 'pool points'"),
+        (lambda: form([], FREE, box=Box(file=(0, 1))), "cannot be called 'file'"),
         (
             lambda: form([], lambda self, u, x, t: {}),
             r"equations` takes \(u, x, t\), but .* are \(u, t, x\), in this order",

@@ -18,6 +18,7 @@ from .conditions import AbstractCondition, Ansatz, Periodic, Waves
 from .unknown import Unknown, Values, opened
 
 EQUATIONS = "equations"
+TAKEN = ("fields", "coordinates", "residuals", "file", "allow_pickle")  # in files
 Embedded = Callable[..., Float[Array, " inputs"]]
 
 
@@ -221,6 +222,7 @@ def _check_problem(problem: AbstractProblem) -> None:
         )
     if len(set(fields)) < len(fields):
         raise ValueError(f"`{kind}.fields` names a field twice: {fields!r}.")
+    _check_names(kind, fields, domain.coordinates)
     _check_unknowns(problem)
     expected = [*fields, *domain.coordinates, *problem.unknowns]
     given = list(inspect.signature(problem.equations).parameters)
@@ -234,6 +236,23 @@ def _check_problem(problem: AbstractProblem) -> None:
             f"coordinates{more} of the problem are ({', '.join(expected)}), in this "
             "order."
         )
+
+
+def _check_names(
+    kind: str, fields: Sequence[str], coordinates: tuple[str, ...]
+) -> None:
+    """Names that Python knows as such, which mean one thing in equations and files."""
+    for name in (*fields, *coordinates):
+        if not name.isidentifier() or name in TAKEN:
+            raise ValueError(
+                f"`{kind}`: a field or coordinate cannot be called {name!r}; choose "
+                'another name, such as "u".'
+            )
+    for name in fields:
+        if name in coordinates:
+            raise ValueError(
+                f"`{kind}.fields`: `{name}` is also a coordinate; choose another name."
+            )
 
 
 def _check_unknowns(problem: AbstractProblem) -> None:
