@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.io import netcdf_file
-from train_cases import Decay, tiny_recipe
+from train_cases import Decay, Edge, tiny_recipe
 
 import vrba
 from vrba import optim
@@ -467,11 +467,25 @@ def test_default_recipe_follows_the_problem():
         ({"num_points": 100, "pool_size": 50}, "`num_points` is 100, more than"),
         ({"dtype": "float16"}, "`dtype` must be"),
         ({"redraw_every": 0}, "`redraw_every` must be at least 1"),
+        ({"check_every": 1.5}, "`check_every` must be a whole number, got 1.5"),
+        ({"max_steps": float("nan")}, "`max_steps` must be a whole number, got nan"),
+        ({"optimizer": "adam"}, "`optimizer` must be of the kind `AbstractOptimizer`"),
+        ({"optimizer": optim.Adam}, r"got <class .*: write `Adam\(...\)`"),
+        ({"policy": None}, "`policy` must be of the kind `AbstractPolicy`, got None"),
+        ({"balance": 1.0}, "`balance` must be of the kind `AbstractBalance`"),
+        ({"model": vrba.MLP}, r"`model` must be .* write `MLP\(...\)`"),
+        ({"model": 20}, "`model` must be an architecture such as"),
     ],
 )
-def test_bad_recipes(settings, text):
+def test_bad_recipes(settings, text, as_a_user):
     with pytest.raises(ValueError, match=text):
         vrba.Recipe(**settings)
+
+
+def test_a_policy_of_a_condition_is_a_policy(as_a_user):
+    soft = vrba.Soft(policy="uniform")
+    with pytest.raises(ValueError, match="`policy of edge` must be of the kind"):
+        Trainer(Formulation(Edge(soft)), tiny_recipe(), 0)
 
 
 def test_bad_calls():

@@ -32,7 +32,7 @@ class Soft(eqx.Module):
 
     def __check_init__(self):
         """Settings in range."""
-        check_positive(weight=float(self.weight))
+        check_positive(weight=self.weight)
         if self.num_points is not None:
             check_count(num_points=self.num_points)
 

@@ -4,6 +4,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Float
 
+from ...core import check_least
 from ...domains import AbstractDomain
 from ._base import (
     AbstractCondition,
@@ -31,8 +32,7 @@ class Initial(AbstractCondition):
 
     def __check_init__(self):
         """Derivatives are counted from zero."""
-        if self.order < 0:
-            raise ValueError(f"`order` must be at least 0, got {self.order}.")
+        check_least(order=(self.order, 0))
 
     def label(self) -> str:
         """For instance `initial` or `initial d1 of v`."""
