@@ -1,9 +1,9 @@
 """Differential equations, one file each, and the language they are written in."""
 
-from ._arguments import check_order as check_order
 from ._base import AbstractProblem as AbstractProblem
 from .advection import Advection as Advection
 from .allen_cahn import AllenCahn as AllenCahn
+from .arguments import check_order as check_order
 from .burgers import Burgers as Burgers
 from .cavity import Cavity as Cavity
 from .classical_cavity import ClassicalCavity as ClassicalCavity

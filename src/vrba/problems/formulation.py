@@ -12,8 +12,8 @@ from jaxtyping import Array, Float
 
 from ..domains import AbstractDomain
 from ..fields import Field, Index, Jet, closure, coordinate_jets, propagate, value_of
-from ._arguments import check_order
 from ._base import AbstractProblem
+from .arguments import check_order
 from .conditions import AbstractCondition, Ansatz, Periodic, Waves
 from .unknown import Unknown, Values, opened
 

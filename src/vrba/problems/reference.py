@@ -9,7 +9,7 @@ from jaxtyping import Bool
 
 from ..core import as_floats
 from ..domains import AbstractDomain
-from ._arguments import check_order
+from .arguments import check_order
 
 
 class Reference(eqx.Module):

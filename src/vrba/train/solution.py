@@ -124,8 +124,8 @@ class Solution(eqx.Module):
         return self.on_axes(dict(zip(names, axes, strict=True)))
 
     def on_axes(self, axes: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The fields on the grid of given axes, and the axes, both in the order of the
-        domain's coordinates; outside NaN."""
+        """The fields on the grid of given axes, by name, and the axes; outside NaN.
+        Both are in the order of the domain's coordinates."""
         domain = self.trainer.formulation.domain
         if sorted(axes) != sorted(domain.coordinates):
             raise ValueError(

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 from ...core import check_count, check_positive
 from ...domains import AbstractDomain
 from ...fields import Field
-from .._arguments import check_order
+from ..arguments import check_order
 
 Number = float | int
 Value = Number | Callable[..., Any]

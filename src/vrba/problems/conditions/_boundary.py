@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from ...domains import ON_BOUNDARY, AbstractDomain
 from ...fields import Field
-from .._arguments import check_arguments
+from ..arguments import check_arguments
 from ._base import AbstractCondition, Number, Point, Sampled, check_inside
 
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ...domains import AbstractDomain
-from .._arguments import check_arguments
+from ..arguments import check_arguments
 from ._base import Fields, Number, Point, Soft
 from ._boundary import AbstractBoundaryCondition
 
