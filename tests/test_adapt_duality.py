@@ -242,5 +242,13 @@ def test_duality_refuses_what_has_no_minimum():
         vrba.duality(vrba.Custom(lambda s: 2 * s + s**2), SIZE, 1.0)
     with pytest.raises(ValueError, match="never exceeds 1"):
         vrba.duality(vrba.Custom(lambda s: jnp.sqrt(1 + s**2)), SIZE, 1.0)
-    with pytest.raises(Exception, match="temperature"):
-        vrba.duality(vrba.Quadratic(), SIZE, -1.0)
+    for temperature in (-1.0, np.inf, np.nan):
+        with pytest.raises(Exception, match="`temperature` must be positive and"):
+            vrba.duality(vrba.Quadratic(), SIZE, temperature)
+
+
+@pytest.mark.parametrize("base", [[-3.0, 1, 1], [0.0, 0, 0], [np.nan, 1, 1], [1.0, 1]])
+def test_duality_refuses_a_base_that_is_no_distribution(base, as_a_user):
+    size = np.array([1.0, 2.0, 4.0])
+    with pytest.raises(Exception, match="`base` must"):
+        vrba.duality(vrba.Quadratic(), size, 1.0, base=np.array(base))

@@ -16,6 +16,7 @@ N = 40
 RNG = np.random.default_rng(11)
 TIMES = RNG.permutation(np.linspace(-1, 3, N))
 POINTS = np.stack([RNG.uniform(size=N), TIMES], axis=1)
+ONE_BAD = np.where(np.arange(N)[:, None] == 7, np.nan, POINTS)
 RESIDUAL = jnp.asarray(RNG.normal(size=N))
 INNER = vrba.presets.vrba_sampling(correction=vrba.Unbiased())
 CAUSAL = vrba.Causal(INNER, 3.0, 4, axis=1)
@@ -232,9 +233,19 @@ def test_a_run_with_windows_goes_on_bit_for_bit(tmp_path):
         (lambda: vrba.Windows(INNER, axis=2).init(N, points=POINTS), "2, got 2"),
         (lambda: vrba.Windows(INNER).init((N, 2), points=POINTS), "one number"),
         (lambda: vrba.Capped(INNER).init((N, 2)), "one number"),
+        (lambda: vrba.Capped(None), "`policy` must be of the kind `AbstractPolicy`"),
+        (lambda: vrba.LocalAverage("vrba"), "`policy` must be of the kind"),
+        (lambda: vrba.Sampling("quadratic"), "`potential` must be of the kind"),
+        (lambda: vrba.Weighting(vrba.Quadratic), r"write `Quadratic\(...\)`"),
+        (lambda: vrba.Hybrid(None), "`potential` must be of the kind"),
+        (lambda: vrba.Causal(INNER).init(N, points=ONE_BAD), r"nan\] in row 7"),
+        (lambda: vrba.Windows(INNER).init(N, points=ONE_BAD), "must be finite"),
+        (lambda: vrba.LocalAverage(INNER).init(N, points=ONE_BAD), "must be finite"),
+        (lambda: vrba.Causal(INNER).init(N, points=POINTS[:, 0]), "two axes.*40,"),
+        (lambda: vrba.Windows(INNER).init(N, points=[0.0] * N), "two axes.*40,"),
     ],
 )
-def test_bad_settings_are_named(build, name):
+def test_bad_settings_are_named(build, name, as_a_user):
     with pytest.raises(ValueError, match=name):
         build()
 

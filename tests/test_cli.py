@@ -1,5 +1,6 @@
 """The command `vrba`: flags, files, mistakes, exit codes."""
 
+import dataclasses
 import json
 import os
 import signal
@@ -16,10 +17,11 @@ from scipy.io import netcdf_file
 
 import vrba
 from vrba.cli import drawing, solve
+from vrba.cli._base import UsageError
 from vrba.cli.names import known_optimizers, known_policies, known_problems, make_policy
 from vrba.cli.recipe import RecipeFlags, new_recipe
 from vrba.cli.retelling import retold
-from vrba.cli.target import load_problem
+from vrba.cli.target import load_problem, parse_settings
 from vrba.train import Solution
 
 pytestmark = pytest.mark.xdist_group("cli")  # one folder, and what is compiled
@@ -276,6 +278,37 @@ def test_bad_input_is_refused_at_once(done, folder, words, complaint):
     code, out, err = call("solve", *words)
     assert code == 2 and out == "" and complaint in err
     assert err.startswith("vrba: ") and len(err.splitlines()) <= 2
+
+
+def test_settings_are_of_the_type_that_is_asked_for():
+    @dataclasses.dataclass
+    class Case:
+        rate: float = 1.0
+        count: "int | None" = None
+        most: float | None = None
+        name: str = ""
+        number: float | int = 1
+        shape: tuple = ()
+
+    words = ["rate=2", "count=3", "most=4", "name=1", "number=5", "shape=(1, 2)"]
+    found = parse_settings(Case, words)
+    assert found == {"rate": 2.0, "count": 3, "most": 4.0, "name": "1"} | {
+        "number": 5,
+        "shape": (1, 2),
+    }
+    kinds = ["float", "int", "float", "str", "int", "tuple"]
+    assert [type(value).__name__ for value in found.values()] == kinds
+    assert parse_settings(Case, ["most=None", "name='a b'"]) == {
+        "most": None,
+        "name": "a b",
+    }
+    for pair, kind in {
+        "most=abc": "float or None",
+        "count=1.5": "int or None",
+        "rate=True": "float",
+    }.items():
+        with pytest.raises(UsageError, match=f"`--set {pair}` must be of type {kind}"):
+            parse_settings(Case, [pair])
 
 
 def test_flags_that_do_not_exist():

@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 import vrba
-from vrba.core import find_root, float_dtype
+from vrba.core import (
+    check_between,
+    check_count,
+    check_positive,
+    find_root,
+    float_dtype,
+)
 
 CURVES = {
     "cubic": lambda x: x**3 - 2,
@@ -73,3 +79,17 @@ def test_dtypes_are_as_asked_for():
 def test_a_status_speaks():
     assert vrba.Status[vrba.Status.ok] == ""
     assert "num_rejected" in vrba.Status[vrba.Status.nonfinite_residual]
+
+
+def test_settings_may_be_numbers_of_any_library():
+    check_count(a=np.int32(3), b=jnp.asarray(3), c=3)
+    check_positive(a=np.float32(0.1), b=jnp.asarray(0.1), c=1)
+    check_between(a=(np.float64(0.5), 0.0, 1.0), b=(jnp.asarray(0.5), 0.0, 1.0))
+    for value in ("3", None, 3j, [3], np.ones(1)):
+        with pytest.raises(ValueError, match="`a` must be a number"):
+            check_positive(a=value)
+        with pytest.raises(ValueError, match="`a` must be a number"):
+            check_between(a=(value, 0.0, 9.0))
+    for value in ("3", None, 3.0, np.nan):
+        with pytest.raises(ValueError, match="`a` must be a whole number"):
+            check_count(a=value)

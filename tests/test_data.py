@@ -318,6 +318,15 @@ MISTAKES = {
     },
     "axis 2 of `outputs` has 4 points, but `x` has shape (3,)": {"x": np.arange(3.0)},
     "the coordinate `t` must increase": {"t": np.zeros(5)},
+    "`inputs` must hold real numbers, got complex128": {
+        "inputs": 1j * np.ones((10, 4))
+    },
+    "`t` must hold finite coordinates, got 1 that": {"t": [0.0, 1.0, 2.0, 3.0, np.inf]},
+    "`places` must hold finite coordinates, got 2 that": {
+        "axes": None,
+        "outputs": np.zeros((10, 2)),
+        "places": np.full((2, 1), np.nan),
+    },
     "there is no array `y`": {"axes": "t y"},
     "coordinates are given for 1": {"axes": "t", "outputs": np.zeros((10, 5, 4, 2))},
     "there are no coordinates": {"axes": None},

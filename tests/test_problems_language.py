@@ -409,6 +409,7 @@ def test_reference_from_a_function():
 AXES = {"t": [0.0, 1.0], "x": [-1.0, 0.0, 2.0]}
 GRID = np.zeros((2, 3))
 TWO = lambda self, u, v, t, x: {"one": u.t - v.x}
+FREE = lambda self, *arguments: {"one": arguments[0]}
 SECOND = [Initial(0, of="u"), Initial(0, of="v")]
 
 
@@ -443,6 +444,7 @@ MISTAKES = {
         (lambda: Box(x=(0, 1, 2)), "larger upper end"),
         (lambda: Box(t=(0, np.inf)), r"`Box\(t=...\)` .* larger upper end"),
         (lambda: Box(t=(np.nan, 1)), "larger upper end"),
+        (lambda: Box(t=("0", "1")), r"`Box\(t=...\)` .* got \('0', '1'\)"),
         (lambda: Box(d=(0, 1)), "cannot be called `d`"),
         (lambda: Box(value=(0, 1)), "cannot be called `value`"),
         (lambda: Box(_x=(0, 1)), "cannot be called `_x`"),
@@ -462,6 +464,12 @@ MISTAKES = {
         (lambda: Periodic("x", modes=0), "`modes` must be at least 1"),
         (lambda: Waves("x", modes=0), "`modes` must be at least 1"),
         (lambda: Soft(weight=0.0), "`weight` must be"),
+        (lambda: Soft(weight=np.nan), "`weight` must be positive, got nan"),
+        (lambda: Soft(weight=np.inf), "`weight` must be finite, got inf"),
+        (lambda: Soft(weight="2"), "`weight` must be a number, got '2'"),
+        (lambda: Soft(num_points=2.5), "`num_points` must be a whole number, got 2.5"),
+        (lambda: Initial(0, order=1.5), "`order` must be a whole number, got 1.5"),
+        (lambda: MLP(width="9"), "`width` must be a whole number, got '9'"),
         (lambda: Soft(num_points=0), "`num_points` must be at least 1"),
         (lambda: Initial(0, order=-1), "`order` must be at least 0, got -1"),
     ],
@@ -473,6 +481,11 @@ MISTAKES = {
         (lambda: form([], names=3), "`Case.fields` must be names"),
         (lambda: form([], names=("u", 1)), "`Case.fields` must be names"),
         (lambda: form([], names=("u", "u")), "names a field twice"),
+        (lambda: form([], FREE, ("t",)), "`Case.fields`: `t` is also a coordinate"),
+        (lambda: form([], FREE, ("file",)), "cannot be called 'file'"),
+        (lambda: form([], FREE, ("u", "fields")), "cannot be called 'fields'"),
+        (lambda: form([], FREE, ("pool points",)), "cannot be called 'pool points'"),
+        (lambda: form([], FREE, box=Box(file=(0, 1))), "cannot be called 'file'"),
         (
             lambda: form([], lambda self, u, x, t: {}),
             r"equations` takes \(u, x, t\), but .* are \(u, t, x\), in this order",
@@ -532,6 +545,8 @@ MISTAKES = {
         ),
         (lambda: form([Data(SOME, [1.0, np.nan, 2.0])]), "row 1, .* is not finite"),
         (lambda: form([Data([[np.nan, 0.0]], [1.0])]), "is not finite or outside"),
+        (lambda: Data(SOME, 1j * np.ones(3)), "`values` must hold real numbers, got c"),
+        (lambda: Data([["0", "0"]], [1.0]), "`points` must hold real numbers, got <U1"),
     ],
     "equations": [
         (law_of(lambda u, x: None), "must return a dictionary .* got NoneType"),
@@ -564,12 +579,37 @@ MISTAKES = {
             "`robin x` is called with 2 coordinates",
         ),
         (
+            lambda: terms([Dirichlet(lambda x, t: t + 2 * x, "x")]),
+            r"`dirichlet x` takes \(x, t\), but is called with \(t, x\), in this order",
+        ),
+        (
+            lambda: terms([Neumann(lambda s, t: s, "x")]),
+            r"takes \(s, t\), but is called with \(t, x\)",
+        ),
+        (
+            lambda: terms([Robin(0, "x", slope=lambda x, t: t)]),
+            r"`robin x` takes \(x, t\)",
+        ),
+        (
+            lambda: terms([Initial(lambda t: t)]),
+            r"`initial` takes \(t\), but is called with \(x\)",
+        ),
+        (
             lambda: terms([Initial(lambda x: jnp.stack([x, x]))]),
             r"`initial` must be one number at a point, got shape \(2,\)",
         ),
         (
             lambda: terms([Initial(np.zeros(3))]),
             r"one number at a point, got .* \(3,\)",
+        ),
+        (
+            lambda: terms([Initial(lambda x: jnp.exp(1j * x.astype(complex)))]),
+            "`initial` must be a real number, got complex128",
+        ),
+        (lambda: terms([Dirichlet(1j, "x")]), "`dirichlet x` must be a real number"),
+        (
+            lambda: terms([Dirichlet("0", "x")]),
+            "`dirichlet x` must be a number or a function of the coordinates, got '0'",
         ),
     ],
     "ansatz": [
@@ -590,6 +630,18 @@ MISTAKES = {
             "`Ansatz` must return one number for each of u, v",
         ),
         (lambda: form([Ansatz(lambda t, x, N: N)] * 2), "more than one `Ansatz`"),
+        (
+            lambda: form([Ansatz(lambda t, x, N: jax.lax.complex(N, x))]),
+            "`Ansatz` must return a real number for each of u, got complex ones",
+        ),
+        (
+            lambda: form([Ansatz(lambda x, t, N: N)]),
+            r"`Ansatz` takes \(x, t, N\), but is called with \(t, x, u\), in this",
+        ),
+        (
+            lambda: form([Ansatz(lambda t, x, v, u: (v, u))], TWO, ("u", "v")),
+            r"`Ansatz` takes \(t, x, v, u\)",
+        ),
     ],
     "network": [
         (
@@ -613,6 +665,7 @@ MISTAKES = {
             r"reference of `u` has shape \(3, 2\), its axes make \(2, 3\)",
         ),
         (lambda: check(values=GRID * np.nan), "`u` is not finite everywhere"),
+        (lambda: check(values=GRID * 1j), "`reference of u` must hold real numbers"),
         (
             lambda: check(names=("u", "v")),
             r"values of \[\], the fields .* \['u', 'v'\]",
@@ -623,6 +676,10 @@ MISTAKES = {
         (
             lambda: Reference.from_function(BOX, lambda t, x: t, (3,)),
             r"`shape` must be a count for each of t, x, got \(3,\)",
+        ),
+        (
+            lambda: Reference.from_function(BOX, lambda x, t: t),
+            r"reference takes \(x, t\), but is called with \(t, x\), in this order",
         ),
     ],
 }
@@ -637,6 +694,20 @@ CASES = [
 def test_mistakes_are_explained(mistake, words, as_a_user):
     with pytest.raises((ValueError, AttributeError), match=words):
         mistake()
+
+
+def test_arguments_may_have_names_of_their_own():
+    given = [
+        Dirichlet(lambda time, place: time * place, "x"),
+        Dirichlet(lambda *point: point[0], "x"),
+        Dirichlet(jnp.arctan2, "x"),
+        Initial(lambda x, t=3.0: t * x),
+        Initial(jnp.sin, on="x"),  # of t, whatever the sine calls it
+        Ansatz(lambda t, x, N: N),
+    ]
+    assert len(terms(given)) == 6
+    lines = Reference.from_function(BOX, lambda a, b: a + 10 * b, (2, 2))
+    np.testing.assert_array_equal(lines.values, [[-10, 20], [-9, 21]])
 
 
 def test_errors_of_a_users_own_function_are_left_alone():

@@ -557,9 +557,10 @@ def test_an_operator_at_places_of_ones_own():
         (np.ones((3, 11, 1)), None, r"got \(3, 11, 1\)"),
         (np.ones((3, 12, 2)), np.ones((4, 1)), r"got \(3, 12, 2\)"),
         (np.ones((3, 12, 1)), np.ones(4), r"`places` must have shape \[..., 1\]"),
+        (1j * np.ones((3, 12, 1)), None, "`functions` must hold real numbers, got c"),
     ],
 )
-def test_an_operator_tells_what_it_takes(functions, places, message):
+def test_an_operator_tells_what_it_takes(functions, places, message, as_a_user):
     operator = train_operator(integrals(), recipe(max_steps=1), callback=Silent())
     with pytest.raises(ValueError, match=message):
         operator(functions, places)

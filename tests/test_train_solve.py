@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.io import netcdf_file
-from train_cases import Decay, tiny_recipe
+from train_cases import Decay, Edge, tiny_recipe
 
 import vrba
 from vrba import optim
@@ -17,6 +17,7 @@ from vrba.problems import EQUATIONS, Formulation
 from vrba.train import Lines, Silent, Trainer, default_recipe
 from vrba.train.balance import BalanceState
 from vrba.train.recipe import limited
+from vrba.train.solution import reference_of
 
 pytestmark = pytest.mark.xdist_group("train")
 
@@ -41,6 +42,35 @@ def test_exact_solution_is_found(solution):
     np.testing.assert_allclose(solution(x), np.exp(-x), atol=1e-5)
     assert solution(x.reshape(7, 1)).shape == (7, 1)
     assert solution(0.5).shape == ()
+
+
+class Plane(vrba.AbstractProblem):
+    """`u = t + 2 x` for any network."""
+
+    domain = vrba.Box(t=(0, 1), x=(-1, 1))
+
+    def equations(self, u, t, x):
+        return {"slope": u.x - 2 * u.t}
+
+    def conditions(self):
+        return [vrba.Ansatz(lambda t, x, N: t + 2 * x + 0 * N)]
+
+
+def untrained(problem):
+    trainer = Trainer(Formulation(problem), tiny_recipe(), 0)
+    params = trainer.build()
+    return vrba.Solution(trainer, params, params, [], {})
+
+
+def test_axes_are_taken_by_name():
+    plane, t, x = untrained(Plane()), np.linspace(0, 1, 3), np.linspace(-1, 1, 4)
+    for axes in ({"t": t, "x": x}, {"x": x, "t": t}):
+        found = plane.on_axes(axes)
+        assert list(found) == ["t", "x", "u"]
+        np.testing.assert_allclose(found["u"], np.add.outer(t, 2 * x), atol=1e-15)
+    for axes in ({"t": t}, {"t": t, "x": x, "y": x}, {"t": t, "y": x}):
+        with pytest.raises(ValueError, match="`axes` must have an array for each of"):
+            plane.on_axes(axes)
 
 
 def test_residual_is_that_of_the_equation(solution):
@@ -72,6 +102,7 @@ def test_expressions_have_derivatives(solution):
         (lambda u: u.x, r"must take \(u, x\)"),
         (lambda u, x: jnp.stack([u.x, x]), "one number at a point"),
         (lambda u, x: u.y, "y"),
+        (lambda x, u: x, r"takes \(x, u\), but is called with \(u, x\)"),
     ],
 )
 def test_bad_expressions_are_named(solution, expression, message):
@@ -176,6 +207,22 @@ def test_export(solution, tmp_path):
         solution.grid(3, 4)
 
 
+def test_a_failed_export_leaves_the_file_that_was_there(
+    solution, tmp_path, monkeypatch
+):
+    files = [solution.export(tmp_path / name, 5) for name in ("u.npz", "u.nc")]
+    before = [file.read_bytes() for file in files]
+    broken = {"x": np.zeros(3), "u": np.asarray([object()] * 3)}
+    for file in files:
+        with pytest.raises(ValueError, match="`num_points of x` must be at least 1"):
+            solution.export(file, 0)
+        with monkeypatch.context() as patch, pytest.raises((ValueError, TypeError)):
+            patch.setattr(vrba.Solution, "grid", lambda *_: broken)
+            solution.export(file, 3)
+    assert before == [file.read_bytes() for file in files]
+    assert sorted(tmp_path.iterdir()) == sorted(files)
+
+
 def test_solution_shows_itself(solution):
     shown = solution._repr_html_()
     assert shown.startswith("<table>") and "relative L2 error" in shown
@@ -190,6 +237,31 @@ def test_error_below_that_of_the_reference_is_a_bound(solution):
         lambda s: s.result, solution, solution.result | {"errors": errors}
     )
     assert "<3.00e-03 (selected" in rough.sentence()
+
+
+def test_a_reference_of_ones_own_is_checked(solution):
+    x = np.linspace(0, 2, 5)
+    good = vrba.Reference({"x": x}, np.exp(-x))
+    assert solution.errors(good)["selected"] < 1e-5
+    bad = [
+        (vrba.Reference({"x": x}, np.full(5, np.nan)), "is not finite everywhere"),
+        (vrba.Reference({"x": x}, np.ones((5, 1))), r"has shape \(5, 1\)"),
+        (vrba.Reference({"t": x}, x), "axes of the reference are t"),
+        (vrba.Reference({"x": x}, x, unknowns={"k": 1.0}), "a true value of `k`"),
+    ]
+    for reference, message in bad:
+        with pytest.raises(ValueError, match=message):
+            solution.errors(reference)
+
+
+def test_a_reference_need_not_be_a_method():
+    x = np.linspace(0, 2, 5)
+
+    class Known(Decay):
+        reference = vrba.Reference({"x": x}, np.exp(-x))
+
+    found = reference_of(Formulation(Known()))
+    assert np.array_equal(found.values["u"], np.exp(-x))
 
 
 def test_warm_start_begins_where_the_other_ended(solution):
@@ -395,11 +467,25 @@ def test_default_recipe_follows_the_problem():
         ({"num_points": 100, "pool_size": 50}, "`num_points` is 100, more than"),
         ({"dtype": "float16"}, "`dtype` must be"),
         ({"redraw_every": 0}, "`redraw_every` must be at least 1"),
+        ({"check_every": 1.5}, "`check_every` must be a whole number, got 1.5"),
+        ({"max_steps": float("nan")}, "`max_steps` must be a whole number, got nan"),
+        ({"optimizer": "adam"}, "`optimizer` must be of the kind `AbstractOptimizer`"),
+        ({"optimizer": optim.Adam}, r"got <class .*: write `Adam\(...\)`"),
+        ({"policy": None}, "`policy` must be of the kind `AbstractPolicy`, got None"),
+        ({"balance": 1.0}, "`balance` must be of the kind `AbstractBalance`"),
+        ({"model": vrba.MLP}, r"`model` must be .* write `MLP\(...\)`"),
+        ({"model": 20}, "`model` must be an architecture such as"),
     ],
 )
-def test_bad_recipes(settings, text):
+def test_bad_recipes(settings, text, as_a_user):
     with pytest.raises(ValueError, match=text):
         vrba.Recipe(**settings)
+
+
+def test_a_policy_of_a_condition_is_a_policy(as_a_user):
+    soft = vrba.Soft(policy="uniform")
+    with pytest.raises(ValueError, match="`policy of edge` must be of the kind"):
+        Trainer(Formulation(Edge(soft)), tiny_recipe(), 0)
 
 
 def test_bad_calls():

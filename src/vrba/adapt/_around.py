@@ -6,7 +6,7 @@ from typing import Any
 import equinox as eqx
 from jaxtyping import Array, Int
 
-from ..core import Status
+from ..core import Status, check_kind
 from ._base import AbstractPolicy
 from .draws import AbstractDraw
 from .losses import AbstractLoss
@@ -32,6 +32,10 @@ class AbstractAround(AbstractPolicy):
     """A policy that changes what another one sees, or what it gives."""
 
     policy: eqx.AbstractVar[AbstractPolicy]
+
+    def __check_init__(self):
+        """It goes around a policy."""
+        check_kind(policy=(self.policy, AbstractPolicy))
 
     @abc.abstractmethod
     def inner_state(self, state: Any) -> Any:

@@ -35,7 +35,7 @@ def check_points(
     points: Float[Array | np.ndarray, "points dim"] | None,
 ) -> Float[Array | np.ndarray, "points dim"]:
     """The points given to the `init` of a policy called `name`, which has use for the
-    `needed` of each; `ValueError` unless there is one for each of a pool."""
+    `needed` of each; `ValueError` unless there is one for each of a pool, finite."""
     shape = as_shape(num_points)
     if len(shape) != 1:
         raise ValueError(
@@ -46,10 +46,21 @@ def check_points(
         raise ValueError(
             f"`{name}` needs the {needed} of each point: give `init` its `points`."
         )
+    points = points if isinstance(points, Tracer) else np.asarray(points)
+    if points.ndim != 2:
+        raise ValueError(
+            "`points` must have two axes, a row of coordinates for each point, got "
+            f"shape {points.shape}."
+        )
     if points.shape[0] != shape[0]:
         raise ValueError(
             f"`points` must have {shape[0]} rows, one for each point, got "
             f"{points.shape[0]}."
+        )
+    if not isinstance(points, Tracer) and not np.all(np.isfinite(points)):
+        row = int(np.argmin(np.all(np.isfinite(points), axis=1)))
+        raise ValueError(
+            f"`points` must be finite, got {points[row].tolist()} in row {row}."
         )
     return points
 

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Num
 
+from ..core import check_kind
 from ._base import AbstractPolicy, judge
 from ._residual import (
     ArrayOfIds,
@@ -18,6 +19,8 @@ from ._residual import (
     size_of,
 )
 from ._tilt_state import TiltState
+from .draws import AbstractDraw
+from .losses import AbstractLoss
 from .potentials import AbstractPotential
 from .smoothing import Smoothing
 from .temperatures import AbstractTemperature, Scale
@@ -114,7 +117,14 @@ def advance_by(policy, state, residual, ids, scale):
 
 
 def check_settings(policy: AbstractTilting) -> None:
-    """Refuse settings that cannot work together."""
+    """Refuse settings that are not what they should be, or cannot work together."""
+    check_kind(
+        potential=(policy.potential, AbstractPotential),
+        temperature=(policy.temperature, AbstractTemperature),
+        smoothing=(policy.smoothing, Smoothing),
+        objective=(policy.objective, AbstractLoss),
+        draws=(policy.draws, AbstractDraw),
+    )
     policy.temperature.check(policy.potential)
     if not 0 <= policy.scale_memory < 1:
         raise ValueError(

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Array, Float, Num
 
 from ..core import find_root, float_dtype
+from ._tilt_state import check_base
 from .potentials import AbstractPotential
 from .potentials._base import log_largest_argument
 from .temperatures.solve_shift import check_shift, shift_to_fit
@@ -44,9 +45,10 @@ def duality(
 
 @eqx.filter_jit
 def _duality(potential, size, heat, tilt, base):
-    base = jnp.ones_like(size) if base is None else jnp.asarray(base, size.dtype)
-    base = base / jnp.sum(base)
-    heat = eqx.error_if(heat, ~(heat > 0), "`temperature` must be positive.")
+    base = jnp.ones_like(size) if base is None else base
+    base = check_base(base, size.shape, size.dtype)
+    is_good = (heat > 0) & jnp.isfinite(heat)
+    heat = eqx.error_if(heat, ~is_good, "`temperature` must be positive and finite.")
     size = eqx.error_if(size, ~jnp.isfinite(size), "`residual` must be finite.")
     if potential.degree() == 1:  # any shift below the smallest size attains the infimum
         shift, weight = jnp.min(size), jnp.ones_like(size)

@@ -6,6 +6,8 @@ import importlib.util
 import inspect
 import re
 import sys
+import types
+import typing
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from ..problems import AbstractProblem
 from ._base import UsageError
 from .names import known_problems, pick
 
+_PLAIN = {"float", "int", "bool", "str", "NoneType"}
 _FILE = re.compile(r"(.+\.py)(?::(\w+))?")
 
 
@@ -128,16 +131,27 @@ def parse_settings(kind: type, settings: Sequence[str]) -> dict[str, Any]:
 
 
 def _value(field: dataclasses.Field, text: str) -> Any:
-    """A literal, or else the text itself; where a number is due, a number."""
+    """What the annotation asks for; without a plain one a literal, or else the text."""
     try:
         value = ast.literal_eval(text.strip())
     except (ValueError, SyntaxError):
         value = {"true": True, "false": False}.get(text.casefold(), text)
-    kinds = {"float": (int, float), "int": (int,), "bool": (bool,)}
-    wanted = getattr(field.type, "__name__", str(field.type))
-    if wanted not in kinds:
+    wanted, given = _kinds(field.type), type(value).__name__
+    if given in wanted or not set(wanted) <= _PLAIN:
         return value
-    is_fitting = isinstance(value, kinds[wanted])
-    if not is_fitting or (isinstance(value, bool) and wanted != "bool"):
-        raise UsageError(f"`--set {field.name}={text}` must be of type {wanted}.")
-    return float(value) if wanted == "float" else value
+    if given == "int" and "float" in wanted:
+        return float(value)
+    if "str" in wanted:
+        return text
+    kind = " or ".join(name.replace("NoneType", "None") for name in wanted)
+    raise UsageError(f"`--set {field.name}={text}` must be of type {kind}.")
+
+
+def _kinds(annotation: Any) -> list[str]:
+    """The names of the types in an annotation, which may be written as text."""
+    if isinstance(annotation, str):
+        names = [part.strip() for part in annotation.split("|")]
+        return ["NoneType" if name == "None" else name for name in names]
+    is_union = typing.get_origin(annotation) in (typing.Union, types.UnionType)
+    parts = typing.get_args(annotation) if is_union else (annotation,)
+    return [getattr(part, "__name__", str(part)) for part in parts]

@@ -5,10 +5,14 @@ from .checkpoint import load_header as load_header
 from .checkpoint import load_tree as load_tree
 from .checkpoint import save_tree as save_tree
 from .checkpoint import write_atomically as write_atomically
+from .checks import as_floats as as_floats
 from .checks import check_between as check_between
 from .checks import check_count as check_count
+from .checks import check_kind as check_kind
 from .checks import check_least as check_least
 from .checks import check_positive as check_positive
+from .checks import check_real as check_real
+from .checks import is_number as is_number
 from .describe import describe as describe
 from .describe import rebuild as rebuild
 from .describe import shown as shown

@@ -8,6 +8,8 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
+from ..core import as_floats, check_real
+
 PARTS = ("train", "valid", "test")
 
 Axes = tuple[Float[np.ndarray, " _"], ...] | None
@@ -101,6 +103,7 @@ def check_pairs(pairs: Pairs) -> None:
             "`inputs` must be [funcs, ..., channels] and `outputs` [funcs, points..., "
             f"channels], got {inputs} and {outputs}."
         )
+    check_real(inputs=pairs.inputs, outputs=pairs.outputs)
     if inputs[0] != outputs[0]:
         raise ValueError(
             f"axis 0 of `inputs` has {inputs[0]} functions, axis 0 of `outputs` has "
@@ -118,6 +121,7 @@ def check_pairs(pairs: Pairs) -> None:
 
 def _check_coordinates(pairs: Pairs, grid: tuple[int, ...]) -> None:
     if pairs.axes is None:
+        _check_finite("places", pairs.scattered)
         places = np.asarray(pairs.scattered).shape
         if grid != places[:1] or len(pairs.names) != places[1]:
             raise ValueError(
@@ -137,8 +141,18 @@ def _check_coordinates(pairs: Pairs, grid: tuple[int, ...]) -> None:
                 f"axis {k + 1} of `outputs` has {grid[k]} points, but `{name}` has "
                 f"shape {np.shape(axis)}."
             )
+        _check_finite(name, axis)
         if not np.all(np.diff(axis) > 0):
             raise ValueError(f"the coordinate `{name}` must increase along its axis.")
+
+
+def _check_finite(name: str, coordinates: Any) -> None:
+    is_finite = np.isfinite(as_floats(name, coordinates))
+    if not np.all(is_finite):
+        raise ValueError(
+            f"`{name}` must hold finite coordinates, got {np.sum(~is_finite)} that are "
+            "not."
+        )
 
 
 def _shares(axis: Float[np.ndarray, " points"]) -> Float[np.ndarray, " points"]:

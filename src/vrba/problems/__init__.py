@@ -3,6 +3,7 @@
 from ._base import AbstractProblem as AbstractProblem
 from .advection import Advection as Advection
 from .allen_cahn import AllenCahn as AllenCahn
+from .arguments import check_order as check_order
 from .burgers import Burgers as Burgers
 from .cavity import Cavity as Cavity
 from .classical_cavity import ClassicalCavity as ClassicalCavity

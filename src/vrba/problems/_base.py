@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import equinox as eqx
 
 from ..domains import AbstractDomain
+from .reference import Reference
 from .unknown import Unknown
 
 
@@ -15,13 +16,13 @@ class AbstractProblem(eqx.Module):
 
     `fields` names the functions that are sought, `domain` their coordinates, and
     `unknowns` coefficients that are found from data, by name: `{"k": Unknown(1.0)}`.
-    `reference`, if there is one, is a method that returns a `Reference`; `model`, if
-    there is one, the architecture to take unless a recipe has another.
+    `reference`, if there is one, is a `Reference` or a method that returns one;
+    `model`, if there is one, the architecture to take unless a recipe has another.
     """
 
     fields: ClassVar[tuple[str, ...]] = ("u",)
     unknowns: ClassVar[dict[str, Unknown]] = {}
-    reference: ClassVar[Callable[..., Any] | None] = None
+    reference: ClassVar[Reference | Callable[..., Any] | None] = None
     model: ClassVar[Any] = None
     domain: ClassVar[AbstractDomain]
 

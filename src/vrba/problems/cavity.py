@@ -32,7 +32,7 @@ class Cavity(AbstractProblem):
 
     def __check_init__(self):
         """Steady flow needs viscosity."""
-        check_positive(reynolds=float(self.reynolds))
+        check_positive(reynolds=self.reynolds)
 
     def equations(self, u, v, p, x, y):
         """The balance of momentum in both directions, and that of mass."""

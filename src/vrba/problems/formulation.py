@@ -13,10 +13,12 @@ from jaxtyping import Array, Float
 from ..domains import AbstractDomain
 from ..fields import Field, Index, Jet, closure, coordinate_jets, propagate, value_of
 from ._base import AbstractProblem
+from .arguments import check_order
 from .conditions import AbstractCondition, Ansatz, Periodic, Waves
 from .unknown import Unknown, Values, opened
 
 EQUATIONS = "equations"
+TAKEN = ("fields", "coordinates", "residuals", "file", "allow_pickle")  # in files
 Embedded = Callable[..., Float[Array, " inputs"]]
 
 
@@ -220,6 +222,7 @@ def _check_problem(problem: AbstractProblem) -> None:
         )
     if len(set(fields)) < len(fields):
         raise ValueError(f"`{kind}.fields` names a field twice: {fields!r}.")
+    _check_names(kind, fields, domain.coordinates)
     _check_unknowns(problem)
     expected = [*fields, *domain.coordinates, *problem.unknowns]
     given = list(inspect.signature(problem.equations).parameters)
@@ -233,6 +236,23 @@ def _check_problem(problem: AbstractProblem) -> None:
             f"coordinates{more} of the problem are ({', '.join(expected)}), in this "
             "order."
         )
+
+
+def _check_names(
+    kind: str, fields: Sequence[str], coordinates: tuple[str, ...]
+) -> None:
+    """Names that Python knows as such, which mean one thing in equations and files."""
+    for name in (*fields, *coordinates):
+        if not name.isidentifier() or name in TAKEN:
+            raise ValueError(
+                f"`{kind}`: a field or coordinate cannot be called {name!r}; choose "
+                'another name, such as "u".'
+            )
+    for name in fields:
+        if name in coordinates:
+            raise ValueError(
+                f"`{kind}.fields`: `{name}` is also a coordinate; choose another name."
+            )
 
 
 def _check_unknowns(problem: AbstractProblem) -> None:
@@ -276,9 +296,11 @@ def _check_conditions(formulation: Formulation) -> None:
                     f"{', '.join(domain.coordinates)}."
                 )
     if formulation.ansatz is not None:
+        expected = *domain.coordinates, *problem.fields
+        check_order(formulation.ansatz.fn, expected, "`Ansatz`")
         number = jax.ShapeDtypeStruct((), jnp.zeros(()).dtype)
         fn = _listed(formulation.ansatz.fn, problem.fields)
-        jax.eval_shape(fn, *[number] * len([*domain.coordinates, *problem.fields]))
+        jax.eval_shape(fn, *[number] * len(expected))
 
 
 def _check_once(given: Sequence[Any]) -> None:
@@ -341,6 +363,11 @@ def _listed(fn: Callable[..., Any], names: tuple[str, ...]) -> Callable[..., lis
             raise ValueError(
                 f"`Ansatz` must return one number for each of {', '.join(names)}, got "
                 f"shapes {shapes}."
+            )
+        if any(jnp.iscomplexobj(value) for value in found):
+            raise ValueError(
+                f"`Ansatz` must return a real number for each of {', '.join(names)}, "
+                "got complex ones."
             )
         return [jnp.asarray(value).astype(arguments[0].dtype) for value in found]
 

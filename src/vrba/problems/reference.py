@@ -7,7 +7,9 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Bool
 
+from ..core import as_floats
 from ..domains import AbstractDomain
+from .arguments import check_order
 
 
 class Reference(eqx.Module):
@@ -40,6 +42,7 @@ class Reference(eqx.Module):
             raise ValueError(
                 f"`shape` must be a count for each of {', '.join(names)}, got {shape}."
             )
+        check_order(fn, names, "The function of a reference")
         counts = dict(zip(names, shape, strict=True))
         lines = [np.linspace(*domain.bounds(name), counts[name]) for name in names]
         grid = np.meshgrid(*lines, indexing="ij")
@@ -75,14 +78,14 @@ class Reference(eqx.Module):
                 f"problem are {sorted(fields)}: give a dictionary with an array for "
                 "each of them that is to be compared."
             )
-        axes = {name: np.asarray(axis, float) for name, axis in self.axes.items()}
+        axes = {name: as_floats(name, axis) for name, axis in self.axes.items()}
         _check_axes(axes, domain)
         is_inside = inside_grid(domain, list(axes.values()))
         if not np.any(is_inside):
             raise ValueError("The grid of the reference has no point in the domain.")
         arrays = {}
         for name in (field for field in fields if field in values):
-            array = np.asarray(values[name], float)
+            array = as_floats(f"reference of {name}", values[name])
             if array.shape != is_inside.shape:
                 raise ValueError(
                     f"The reference of `{name}` has shape {array.shape}, its axes make "
@@ -104,7 +107,7 @@ def inside_grid(domain: AbstractDomain, axes: list[Any]) -> Bool[np.ndarray, "..
 def _filled(values: Any, is_inside: np.ndarray) -> np.ndarray:
     """Values of the points inside on the whole grid, elsewhere NaN."""
     found = np.full(is_inside.shape, np.nan)
-    found[is_inside] = np.asarray(values, float)
+    found[is_inside] = as_floats("reference", values)
     return found
 
 

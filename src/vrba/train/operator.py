@@ -9,7 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..core import float_dtype, operator_sentence, precision, rebuild
+from ..core import (
+    as_floats,
+    check_real,
+    float_dtype,
+    operator_sentence,
+    precision,
+    rebuild,
+)
 from ..data import Pairs
 from ._base import as_root
 from .about import known_classes
@@ -97,6 +104,7 @@ class Operator:
         with functions to match, for one such as `FNO`, at one time for one that splits
         times."""
         frame, inputs = self.frame, np.asarray(functions)
+        check_real(functions=inputs)
         *grid, num_channels = frame.in_shape
         if num_channels == 1 and inputs.ndim == len(frame.in_shape):
             inputs = inputs[..., None]
@@ -124,7 +132,9 @@ class Operator:
                 f"place, got {np.shape(places)}."
             )
         dtype = float_dtype(self.recipe.dtype)
-        return self.frame.scaling.places(jnp.asarray(np.asarray(places, float), dtype))
+        return self.frame.scaling.places(
+            jnp.asarray(as_floats("places", places), dtype)
+        )
 
     def errors(self, pairs: Pairs, part: str = "test") -> Float[np.ndarray, " funcs"]:
         """The relative L2 error of each function of a part over all places and times,

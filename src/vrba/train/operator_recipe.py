@@ -6,7 +6,7 @@ from typing import Any
 import equinox as eqx
 
 from ..adapt import AbstractPolicy, Exponential, Hybrid
-from ..core import check_count
+from ..core import check_count, check_kind
 from ..data import Pairs
 from ..models import AbstractOperatorArchitecture
 from ..optim import AbstractMethod, AbstractOptimizer, Adam, Cosine
@@ -51,6 +51,12 @@ class OperatorRecipe(eqx.Module):
             if getattr(self, name) is not None:
                 counts[name] = getattr(self, name)
         check_count(**counts, check_every=self.check_every)
+        check_kind(
+            optimizer=(self.optimizer, AbstractOptimizer),
+            policy=(self.policy, AbstractPolicy),
+            batches=(self.batches, AbstractBatches),
+            misfit=(self.misfit, AbstractMisfit),
+        )
         if self.dtype not in ("float32", "float64"):
             raise ValueError(
                 f"`dtype` must be 'float32' or 'float64', got {self.dtype!r}."

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Key
 
 from ..adapt import AbstractPolicy, Unbiased, presets
-from ..core import check_count, precision, with_dtype
+from ..core import check_count, check_kind, precision, with_dtype
 from ..models import MLP, AbstractArchitecture, Embedding
 from ..optim import AbstractOptimizer, Adam, LevenbergMarquardt
 from ..problems import EQUATIONS, AbstractProblem, Formulation
@@ -59,6 +59,12 @@ class Recipe(eqx.Module):
             check_every=self.check_every,
             num_held_out=self.num_held_out,
         )
+        check_kind(
+            optimizer=(self.optimizer, AbstractOptimizer),
+            policy=(self.policy, AbstractPolicy),
+            balance=(self.balance, AbstractBalance),
+        )
+        _check_model(self.model)
         if self.max_steps is not None:
             check_count(max_steps=self.max_steps)
         if self.block_size is not None:
@@ -72,6 +78,17 @@ class Recipe(eqx.Module):
             raise ValueError(
                 f"`dtype` must be 'float32' or 'float64', got {self.dtype!r}."
             )
+
+
+def _check_model(model: Any) -> None:
+    """An architecture or a network, and no class of them."""
+    is_one = isinstance(model, AbstractArchitecture) or callable(model)
+    if not is_one or isinstance(model, type):
+        hint = f": write `{model.__name__}(...)`" if isinstance(model, type) else ""
+        raise ValueError(
+            "`model` must be an architecture such as `MLP()`, or a network that can be "
+            f"called, got {model!r}{hint}."
+        )
 
 
 def limited(recipe: Recipe, minutes: float | int | None) -> Recipe:

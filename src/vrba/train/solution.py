@@ -2,6 +2,7 @@
 
 import html
 import inspect
+import io
 import itertools
 import os
 from collections.abc import Callable
@@ -17,7 +18,14 @@ from jaxtyping import Array, Float
 from scipy.io import netcdf_file
 
 from .. import problems
-from ..core import precision, rebuild, result_sentence
+from ..core import (
+    as_floats,
+    check_count,
+    precision,
+    rebuild,
+    result_sentence,
+    write_atomically,
+)
 from ..problems import AbstractProblem, Formulation, Reference
 from .about import known_classes
 from .recipe import Recipe, limited
@@ -76,6 +84,7 @@ class Solution(eqx.Module):
                 f"`expression` must take ({', '.join(names)}), as the equations do: "
                 f"{error}."
             ) from error
+        problems.check_order(expression, names, "`expression`")
         only = "expression"
 
         def listed(*arguments):
@@ -108,32 +117,41 @@ class Solution(eqx.Module):
                 f"`grid` needs a number of points for each of {', '.join(names)}, got "
                 f"{counts}."
             )
+        each = zip(names, counts, strict=True)
+        check_count(**{f"num_points of {name}": count for name, count in each})
         ends = [domain.bounds(name) for name in names]
         axes = [np.linspace(*pair, n) for pair, n in zip(ends, counts, strict=True)]
         return self.on_axes(dict(zip(names, axes, strict=True)))
 
     def on_axes(self, axes: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The fields on the grid of given axes, and the axes; outside NaN."""
-        lines, domain = list(axes.values()), self.trainer.formulation.domain
+        """The fields on the grid of given axes, by name, and the axes; outside NaN.
+        Both are in the order of the domain's coordinates."""
+        domain = self.trainer.formulation.domain
+        if sorted(axes) != sorted(domain.coordinates):
+            raise ValueError(
+                f"`axes` must have an array for each of {', '.join(domain.coordinates)}"
+                f", got {', '.join(map(str, axes)) or 'none'}."
+            )
+        axes = {name: axes[name] for name in domain.coordinates}
+        lines = list(axes.values())
         found = self._at(self.params, np.meshgrid(*lines, indexing="ij"))
         is_inside = problems.inside_grid(domain, lines)
         return axes | {n: np.where(is_inside, v, np.nan) for n, v in found.items()}
 
     def export(self, path: str | os.PathLike[str], *num_points: int) -> Path:
         """The fields on a grid as `.npz` or NetCDF (`.nc`)."""
-        path, arrays = Path(path), self.grid(*num_points)
-        if path.suffix == ".npz":
-            np.savez_compressed(path, allow_pickle=False, **arrays)
-        elif path.suffix == ".nc":
-            _write_netcdf(path, arrays, self.trainer.formulation.domain.coordinates)
-        else:
+        path, names = Path(path), self.trainer.formulation.domain.coordinates
+        if path.suffix not in (".npz", ".nc"):
             raise ValueError(f"`path` must end in .npz or .nc, got `{path}`.")
+        arrays = self.grid(*num_points)
+        is_netcdf = path.suffix == ".nc"
+        write_atomically(path, _netcdf(arrays, names) if is_netcdf else _npz(arrays))
         return path
 
     def errors(self, reference: Reference | None = None) -> dict[str, float] | None:
         """Relative L2 errors of the last and of the selected iterate, if a reference is
         given or the problem has one; with the reference's own error."""
-        reference = reference or reference_of(self.trainer.formulation)
+        reference = reference_of(self.trainer.formulation, reference)
         if reference is None:
             return None
         return errors_of(self.trainer, self.params, self.last_params, reference)
@@ -201,7 +219,9 @@ class Solution(eqx.Module):
 
     def _points(self, coordinates: Any) -> tuple[np.ndarray, tuple[int, ...]]:
         self._check_count(coordinates)
-        arrays = np.broadcast_arrays(*(np.asarray(c, float) for c in coordinates))
+        arrays = np.broadcast_arrays(
+            *(as_floats("coordinates", c) for c in coordinates)
+        )
         return np.stack([np.ravel(a) for a in arrays], axis=1), arrays[0].shape
 
     def _check_count(self, coordinates: Any) -> None:
@@ -256,18 +276,22 @@ def errors_of(
     return found
 
 
-def reference_of(formulation: Formulation) -> Reference | None:
-    """The problem's reference, checked, if it brings one."""
+def reference_of(
+    formulation: Formulation, given: Reference | None = None
+) -> Reference | None:
+    """The reference that is given, or else the problem's if it brings one, checked."""
     problem = formulation.problem
-    if problem.reference is None:
+    found = problem.reference if given is None else given
+    if found is None:
         return None
-    found = problem.reference()
+    if given is None and callable(found):
+        found = found()
     if callable(found):
         found = Reference.from_function(formulation.domain, found)
     if not isinstance(found, Reference):
         raise ValueError(
-            f"`{type(problem).__name__}.reference` must return a `Reference` or a "
-            f"function of the coordinates, got {type(found).__name__}."
+            f"`reference` of {type(problem).__name__} must be a `Reference` or a "
+            f"function of the coordinates, or return one, got {found!r}."
         )
     for name in found.unknowns:
         if name not in problem.unknowns:
@@ -341,13 +365,20 @@ def check_same(
         )
 
 
-def _write_netcdf(
-    path: Path, arrays: dict[str, np.ndarray], names: tuple[str, ...]
-) -> None:
-    with netcdf_file(path, "w") as file:
+def _npz(arrays: dict[str, np.ndarray]) -> bytes:
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, allow_pickle=False, **arrays)
+    return buffer.getvalue()
+
+
+def _netcdf(arrays: dict[str, np.ndarray], names: tuple[str, ...]) -> bytes:
+    buffer = io.BytesIO()
+    with netcdf_file(buffer, "w") as file:
         for name in names:
             file.createDimension(name, arrays[name].size)
         for name, array in arrays.items():
             own = (name,) if name in names else names
             variable = file.createVariable(name, "d", own)
             variable[...] = array
+        file.flush()
+        return buffer.getvalue()

@@ -10,7 +10,15 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..adapt import AbstractPolicy, presets
-from ..core import Status, as_arrays, choose, flatten, flatten_gradient, float_dtype
+from ..core import (
+    Status,
+    as_arrays,
+    check_kind,
+    choose,
+    flatten,
+    flatten_gradient,
+    float_dtype,
+)
 from ..fields import choose_block_size, closure, in_blocks
 from ..models import Embedding
 from ..optim import LeastSquares, PointTerm, Sequence, Steps, advance
@@ -74,7 +82,8 @@ class Trainer(AbstractTrainer):
         self.policies, self.weights = {EQUATIONS: recipe.policy}, {EQUATIONS: 1.0}
         for name, condition in formulation.conditions.items():
             soft = condition.soft
-            self.policies[name] = soft.policy or presets.uniform()
+            is_own = soft.policy is not None
+            self.policies[name] = soft.policy if is_own else presets.uniform()
             self.weights[name] = float(soft.weight)
         for name, policy in self.policies.items():
             _check_policy(name, policy)
@@ -272,7 +281,9 @@ class Trainer(AbstractTrainer):
 
 
 def _check_policy(name: str, policy: AbstractPolicy) -> None:
-    """Refuses a loss that is no mean of squares: the optimizers would see another."""
+    """Refuses what is no policy, and a loss that is no mean of squares: the optimizers
+    would see another."""
+    check_kind(**{f"policy of {name}": (policy, AbstractPolicy)})
     if policy.objective.loss_power != 2:
         raise ValueError(
             f"The policy of `{name}` has the objective "

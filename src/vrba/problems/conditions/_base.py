@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 from ...core import check_count, check_positive
 from ...domains import AbstractDomain
 from ...fields import Field
+from ..arguments import check_order
 
 Number = float | int
 Value = Number | Callable[..., Any]
@@ -31,7 +32,7 @@ class Soft(eqx.Module):
 
     def __check_init__(self):
         """Settings in range."""
-        check_positive(weight=float(self.weight))
+        check_positive(weight=self.weight)
         if self.num_points is not None:
             check_count(num_points=self.num_points)
 
@@ -71,11 +72,21 @@ class AbstractCondition(eqx.Module):
         return fields[self.of or next(iter(fields))]
 
 
-def evaluate(value: Value, arguments: list[Any], label: str, like: Any) -> Any:
-    """A number, or a function of the coordinates, at one point."""
+def evaluate(
+    value: Value, point: Point, label: str, like: Any, *, without: str | None = None
+) -> Any:
+    """A number, or a function of the coordinates, at one point; or of all but one."""
+    arguments = {name: one for name, one in point.items() if name != without}
+    if callable(value):
+        check_order(value, arguments, f"A value of the condition `{label}`", point)
     try:
-        found = jnp.asarray(value(*arguments) if callable(value) else value)
+        found = jnp.asarray(value(*arguments.values()) if callable(value) else value)
     except TypeError as error:
+        if not callable(value):
+            raise ValueError(
+                f"The value of the condition `{label}` must be a number or a function "
+                f"of the coordinates, got {value!r}."
+            ) from error
         if "positional argument" not in str(error):
             raise
         raise ValueError(
@@ -86,6 +97,11 @@ def evaluate(value: Value, arguments: list[Any], label: str, like: Any) -> Any:
         raise ValueError(
             f"The value of the condition `{label}` must be one number at a point, got "
             f"shape {found.shape}."
+        )
+    if jnp.iscomplexobj(found):
+        raise ValueError(
+            f"The value of the condition `{label}` must be a real number, got "
+            f"{found.dtype}."
         )
     return found.astype(like.dtype)
 

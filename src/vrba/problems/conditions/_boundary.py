@@ -1,6 +1,5 @@
 """What conditions on a boundary share: their name, their place and their points."""
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +9,7 @@ from jaxtyping import Array, Float
 
 from ...domains import ON_BOUNDARY, AbstractDomain
 from ...fields import Field
+from ..arguments import check_arguments
 from ._base import AbstractCondition, Number, Point, Sampled, check_inside
 
 
@@ -152,23 +152,4 @@ def _check_shape(
         raise ValueError(
             f"The condition `{label}` is on a shape with a coordinate `{missing[0]}`, "
             f"but those of the domain are {', '.join(domain.coordinates)}."
-        )
-
-
-def check_arguments(
-    fn: Callable[..., Any], expected: tuple[str, ...], setting: str, label: str
-) -> None:
-    """A function of a condition takes what it will be given, by name."""
-    if not callable(fn):
-        raise ValueError(
-            f"`{setting}` of the condition `{label}` must be a function, got {fn!r}."
-        )
-    parameters = inspect.signature(fn).parameters.values()
-    if any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters):
-        return
-    given = [p.name for p in parameters if p.default is inspect.Parameter.empty]
-    if given != list(expected):
-        raise ValueError(
-            f"`{setting}` of the condition `{label}` takes ({', '.join(given)}), but "
-            f"is called with ({', '.join(expected)}), in this order."
         )

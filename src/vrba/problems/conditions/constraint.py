@@ -8,8 +8,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ...domains import AbstractDomain
+from ..arguments import check_arguments
 from ._base import Fields, Number, Point, Soft
-from ._boundary import AbstractBoundaryCondition, check_arguments
+from ._boundary import AbstractBoundaryCondition
 
 
 class Constraint(AbstractBoundaryCondition):

@@ -6,6 +6,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Float
 
+from ...core import as_floats
 from ...domains import AbstractDomain
 from ._base import AbstractCondition, Fields, Point, Sampled, Soft
 
@@ -16,8 +17,8 @@ class Data(AbstractCondition):
     Of 50 values or more a fifth is held out, to select an iterate by.
     """
 
-    points: Any = eqx.field(converter=lambda x: np.asarray(x, float))
-    values: Any = eqx.field(converter=lambda x: np.asarray(x, float))
+    points: Any = eqx.field(converter=lambda x: as_floats("points", x))
+    values: Any = eqx.field(converter=lambda x: as_floats("values", x))
     of: str | None = eqx.field(default=None, kw_only=True)
     soft: Soft = eqx.field(default=Soft(), kw_only=True)
 

@@ -33,4 +33,4 @@ class Dirichlet(AbstractBoundaryCondition):
     ) -> Float[Array, ""]:
         """`u - value`."""
         found = self.field(fields).value
-        return found - evaluate(self.value, [*point.values()], self.label(), found)
+        return found - evaluate(self.value, point, self.label(), found)

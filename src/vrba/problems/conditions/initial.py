@@ -4,6 +4,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Float
 
+from ...core import check_least
 from ...domains import AbstractDomain
 from ._base import (
     AbstractCondition,
@@ -31,8 +32,7 @@ class Initial(AbstractCondition):
 
     def __check_init__(self):
         """Derivatives are counted from zero."""
-        if self.order < 0:
-            raise ValueError(f"`order` must be at least 0, got {self.order}.")
+        check_least(order=(self.order, 0))
 
     def label(self) -> str:
         """For instance `initial` or `initial d1 of v`."""
@@ -57,6 +57,6 @@ class Initial(AbstractCondition):
         self, fields: Fields, point: Point, numbers: Float[Array, " dim"]
     ) -> Float[Array, ""]:
         """`u - value`."""
-        others = [value for name, value in point.items() if name != self.on]
         found = self.field(fields).d(*[self.on] * self.order)
-        return found - evaluate(self.value, others, self.label(), found)
+        label, without = self.label(), self.on
+        return found - evaluate(self.value, point, label, found, without=without)

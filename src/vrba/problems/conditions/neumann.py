@@ -34,4 +34,4 @@ class Neumann(AbstractBoundaryCondition):
     ) -> Float[Array, ""]:
         """`du/dn - value`."""
         slope = self.along_normal(self.field(fields), point, numbers)
-        return slope - evaluate(self.value, [*point.values()], self.label(), slope)
+        return slope - evaluate(self.value, point, self.label(), slope)

@@ -37,6 +37,6 @@ class Robin(AbstractBoundaryCondition):
         """`factor u + slope du/dn - value`."""
         field = self.field(fields)
         found = field.value
-        get = lambda value: evaluate(value, [*point.values()], self.label(), found)
+        get = lambda value: evaluate(value, point, self.label(), found)
         outward = self.along_normal(field, point, numbers)
         return get(self.factor) * found + get(self.slope) * outward - get(self.value)
