@@ -113,6 +113,17 @@ class Stop(AbstractCallback):
         pass
 
 
+def killed(*arguments):
+    raise KeyboardInterrupt
+
+
+def worse(trainer, state, num_steps, advance=OperatorTrainer.advance):
+    """Steps that end far from where they should."""
+    state, info = advance(trainer, state, num_steps)
+    far = jax.tree.map(lambda leaf: leaf + 1, state.params)
+    return eqx.tree_at(lambda s: s.params, state, far), info
+
+
 @pytest.mark.parametrize("name", ARMS)
 def test_a_resumed_run_is_the_unbroken_run(name, tmp_path):
     pairs, settings = integrals(), recipe(**ARMS[name])
@@ -131,6 +142,27 @@ def test_a_resumed_run_is_the_unbroken_run(name, tmp_path):
         np.testing.assert_array_equal(first[key], second[key])
     assert [e["error"] for e in whole.record] == [e["error"] for e in again.record]
     assert again.result["errors"] == whole.result["errors"]
+
+
+def test_an_end_that_was_the_best_is_not_lost(tmp_path, monkeypatch):
+    """Only the end has looked at it: not when a resumed run is killed at once, nor when
+    what comes is worse."""
+    pairs, settings = integrals(), recipe(**UNIFORM, max_steps=7)
+    longer = dataclasses.replace(settings, max_steps=20)
+    quiet = {"run": tmp_path / "run", "callback": Silent()}
+    ended = train_operator(pairs, settings, 3, **quiet)
+    assert ended.result["selected_step"] == 7
+    with monkeypatch.context() as patch:
+        patch.setattr(OperatorTrainer, "advance", killed)
+        with pytest.raises(KeyboardInterrupt):
+            train_operator(pairs, longer, 3, resume=True, **quiet)
+    loaded = vrba.Operator.load(tmp_path / "run", settings)
+    assert same(loaded.params, ended.params) and loaded.result["errors"]
+    with monkeypatch.context() as patch:
+        patch.setattr(OperatorTrainer, "advance", worse)
+        again = train_operator(pairs, longer, 3, resume=True, **quiet)
+    assert same(again.params, ended.params) and again.result["selected_step"] == 7
+    assert again.result["last_score"] > again.result["score"] == ended.result["score"]
 
 
 def test_another_recipe_seed_or_data_cannot_go_on(tmp_path):

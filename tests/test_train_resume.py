@@ -258,6 +258,47 @@ def test_more_steps_after_the_end(unbroken, tmp_path):
     assert is_same(longer, straight)
 
 
+def test_a_run_that_ended_keeps_its_solution_until_there_is_more(tmp_path, monkeypatch):
+    """Its last iterate, which only the end has looked at, is the selected one."""
+    ended = run(tmp_path / "run")
+    assert ended.result["selected_step"] == 20 != ended.record[-1]["step"]
+    longer = {"recipe": tiny_recipe(max_steps=26), "resume": True, "save_every": 0.0}
+    with monkeypatch.context() as patch:
+        die_at(patch, "advance", lambda state: True)
+        with pytest.raises(Killed):
+            vrba.solve(Decay(), run=tmp_path / "run", callback=Silent(), **longer)
+    found = Solution.load(tmp_path / "run", problem=Decay())
+    assert is_same(found, ended)
+    for key in ("status", "errors", "selected_step", "score"):
+        assert found.result[key] == ended.result[key]
+
+
+def test_a_worse_end_does_not_replace_a_better_one(tmp_path, monkeypatch):
+    """Not at the end of the resumed run, nor in one that is killed and resumed."""
+
+    def trained(rate, max_steps, **options):
+        optimizer = optim.Adam(rate)
+        recipe = tiny_recipe(optimizer=optimizer, check_every=4, max_steps=max_steps)
+        options |= {"save_every": 0.0, "callback": Silent()}
+        return vrba.solve(Decay(), recipe, run=tmp_path / "run", **options)
+
+    ended = trained(0.01, 5)
+    assert ended.result["selected_step"] == 5
+    with monkeypatch.context() as patch:
+        die_at(patch, "advance", lambda state: int(state.num_steps) >= 10)
+        with pytest.raises(Killed):
+            trained(9.0, 12, resume=True)
+    found = Solution.load(tmp_path / "run", problem=Decay())
+    assert found.result["status"] == "The run has not ended."
+    again = trained(9.0, 12, resume=True)
+    assert again.result["last_score"] > ended.result["last_score"]
+    for one in (found, again):
+        assert one.result["selected_step"] == 5
+        assert one.result["score"] == ended.result["score"]
+        same = jax.tree.map(np.array_equal, one.params, ended.params)
+        assert all(jax.tree.leaves(same))
+
+
 def test_a_changed_recipe_is_written_down(unbroken, tmp_path):
     run(tmp_path / "run")
     longer = tiny_recipe(max_steps=23, redraw_every=5)

@@ -1,5 +1,6 @@
 """A run on disk: what was asked for, what was logged, where it stands."""
 
+import dataclasses
 import hashlib
 import inspect
 import io
@@ -25,6 +26,15 @@ from ._base import AbstractTrainer
 
 FORMAT = 3  # of a checkpoint
 _INTERNAL = ("checksum", "num_leaves", "stage")  # of its header
+
+
+@dataclasses.dataclass(frozen=True)
+class Kept:
+    """An iterate that was selected before, its step and its score."""
+
+    params: Any
+    step: int
+    score: float
 
 
 class RunFolder:
@@ -96,14 +106,21 @@ class RunFolder:
         return kept
 
     def save(
-        self, trainer: AbstractTrainer, state: Any, header: dict[str, Any]
+        self,
+        trainer: AbstractTrainer,
+        state: Any,
+        selected: Any,
+        header: dict[str, Any],
     ) -> None:
-        """The state of training; the checkpoint before it is kept as well."""
+        """The state of training, and the same with what is selected of the whole run;
+        the checkpoint before it is kept as well."""
         latest, previous = self.checkpoint("latest"), self.checkpoint("previous")
         coming = self.checkpoint("coming")
         about = header | {"stage": trainer.stage(state)}
         save_tree(coming, state, about)
-        self.save_best(state, about)
+        best = {"selected_step": int(selected.best_step)}
+        best |= {"score": float(selected.best_score)}
+        self.save_best(selected, about | best)
         if latest.exists():
             os.replace(latest, previous)
         os.replace(coming, latest)
@@ -129,6 +146,14 @@ class RunFolder:
         """Both iterates, and what was told of the selected one."""
         both, header = load_tree(self.checkpoint("best"), (like, like))
         return both, {k: v for k, v in header.items() if k not in _INTERNAL}
+
+    def load_kept(self, like: Any) -> Kept | None:
+        """The selected iterate, unless it is damaged or nothing is told of it."""
+        try:
+            (best, _), header = self.load_best(like)
+            return Kept(best, header["selected_step"], header["score"])
+        except (BrokenFileError, FileNotFoundError, KeyError):
+            return None
 
     def load(self, trainer: AbstractTrainer) -> tuple[Any, dict[str, Any]]:
         """The latest checkpoint that is whole."""

@@ -180,6 +180,7 @@ class _Run(AbstractRun):
         if status == Status.no_descent and told < int(state.num_steps):
             # nothing comes after it; the loss of the last steps is not known here
             self.log(state, self.entry(state, last, math.nan, seconds))
+        state = self.selected(state)
         result: dict[str, Any] = {
             "step": int(state.num_steps),
             "seconds": round(seconds, 3),

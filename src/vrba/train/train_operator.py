@@ -184,6 +184,7 @@ class _Run(AbstractRun):
         """The operator, with its errors on functions it has never seen."""
         trainer = self.trainer
         state, check = trainer.check(state)
+        state = self.selected(state)
         path = None if self.folder is None else self.folder.path
         result = {
             "step": int(state.num_steps),
