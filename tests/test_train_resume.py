@@ -159,6 +159,16 @@ def test_all_checkpoints_broken_is_an_error(unbroken, tmp_path):
         resume(tmp_path / "run")
 
 
+def test_damage_that_only_zip_files_know_is_damage(unbroken, tmp_path):
+    """A version of the format that does not exist: the checkpoint before is taken."""
+    run(tmp_path / "run")
+    file = RunFolder(tmp_path / "run").checkpoint("latest")
+    content = bytearray(file.read_bytes())
+    content[content.index(b"PK\x01\x02") + 6] = 255
+    file.write_bytes(bytes(content))
+    assert_as_if_never_stopped(resume(tmp_path / "run"), unbroken)
+
+
 CHILD = """
 import sys, time
 sys.path.insert(0, {tests!r})

@@ -3,6 +3,7 @@
 from .checkpoint import BrokenFileError as BrokenFileError
 from .checkpoint import load_header as load_header
 from .checkpoint import load_tree as load_tree
+from .checkpoint import read_arrays as read_arrays
 from .checkpoint import save_tree as save_tree
 from .checkpoint import write_atomically as write_atomically
 from .checks import check_between as check_between

@@ -161,14 +161,19 @@ class RunFolder:
         order = ("coming", "latest", "previous")
         names = [name for name in order if self.checkpoint(name).exists()]
         if not names:
-            raise ValueError(
-                f"`{self.path}` holds a solution, not a run that can be resumed: begin "
-                "a new one from it with `start`."
+            found = (
+                "a solution, not a run that can be resumed: begin a new one from it "
             )
+            found += "with `start`."
+            if not self.checkpoint("best").exists():
+                found = "no checkpoint yet: begin a run in another folder."
+            raise ValueError(f"`{self.path}` holds {found}")
         for name in names:
             path = self.checkpoint(name)
             try:
-                stage = load_header(path)["stage"]
+                stage = load_header(path).get("stage")
+                if stage is None:
+                    raise BrokenFileError(f"`{path}` holds no state of training.")
                 return load_tree(path, trainer.like(stage))
             except BrokenFileError as error:
                 problems.append(str(error))
