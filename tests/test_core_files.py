@@ -18,6 +18,7 @@ from vrba.core import (
     describe,
     load_header,
     load_tree,
+    read_last_line,
     read_lines,
     rebuild,
     save_tree,
@@ -103,6 +104,17 @@ def test_log_skips_half_a_line(tmp_path):
     path.write_text(path.read_text() + '{"step": 3, "lo')
     assert read_lines(path) == [{"step": 1, "loss": None}, {"step": 2, "loss": 0.5}]
     assert read_lines(tmp_path / "none") == []
+
+
+def test_log_skips_lines_that_say_nothing_of_a_step(tmp_path):
+    path = tmp_path / "log.jsonl"
+    append_line(path, {"step": 1})
+    strange = [b"3", b"null", b"[]", b'{"step": "x"}', b'{"a": 1}', b"\xff\xfe", b""]
+    path.write_bytes(path.read_bytes() + b"\n".join(strange) + b"\n")
+    assert read_last_line(path) == {"step": 1}
+    append_line(path, {"step": 2})
+    assert read_lines(path) == [{"step": 1}, {"step": 2}]
+    assert read_last_line(path) == {"step": 2}
 
 
 RECIPES = {

@@ -169,6 +169,16 @@ def test_damage_that_only_zip_files_know_is_damage(unbroken, tmp_path):
     assert_as_if_never_stopped(resume(tmp_path / "run"), unbroken)
 
 
+def test_strange_lines_and_files_do_not_keep_a_run_from_going_on(unbroken, tmp_path):
+    run(tmp_path / "run", callback=SignalAtCheck(signal.SIGINT))
+    folder = RunFolder(tmp_path / "run")
+    with open(folder.metrics_file, "ab") as file:
+        file.write(b'3\nnull\n{"step": "x"}\n{"a": 1}\n\xff\n')
+    (folder.path / "drawn").mkdir(exist_ok=True)
+    (folder.path / "drawn" / "abc.npy").write_bytes(b"")
+    assert_as_if_never_stopped(resume(folder.path), unbroken)
+
+
 CHILD = """
 import sys, time
 sys.path.insert(0, {tests!r})

@@ -27,13 +27,8 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     """All whole lines of a log."""
     if not path.exists():
         return []
-    found = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        try:
-            found.append(json.loads(line))
-        except json.JSONDecodeError:
-            continue  # cut short by a crash
-    return found
+    found = [_entry(line) for line in path.read_bytes().splitlines()]
+    return [entry for entry in found if entry is not None]
 
 
 def read_last_line(path: Path) -> dict[str, Any] | None:
@@ -43,9 +38,15 @@ def read_last_line(path: Path) -> dict[str, Any] | None:
     with open(path, "rb") as file:
         file.seek(max(0, path.stat().st_size - _MOST_BYTES))
         lines = file.read().splitlines()
-    for line in reversed(lines):
-        try:
-            return json.loads(line)
-        except ValueError:
-            continue  # being written
-    return None
+    found = (_entry(line) for line in reversed(lines))
+    return next((entry for entry in found if entry is not None), None)
+
+
+def _entry(line: bytes) -> dict[str, Any] | None:
+    """What a line says of a step, if it is whole: a crash may cut it short."""
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return None
+    step = entry.get("step") if isinstance(entry, dict) else None
+    return entry if isinstance(step, int) else None

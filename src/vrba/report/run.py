@@ -54,7 +54,7 @@ class RunRecord:
         return RunRecord(
             path,
             about,
-            read_record(path),
+            read_lines(path / "metrics.jsonl"),
             fields,
             load_header(best) if best.exists() else {},
             _drawn(path / "drawn") if has_arrays else {},
@@ -154,12 +154,6 @@ def read_json(path: Path, complaint: str) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise BrokenFileError(f"`{path}` is damaged: it holds no settings.")
     return content
-
-
-def read_record(path: Path) -> list[Entry]:
-    """What a run has logged so far; an entry without a step is none."""
-    lines = read_lines(path / "metrics.jsonl")
-    return [one for one in lines if "step" in one]
 
 
 def _part(values: dict[str, Any], key: str) -> dict[str, Any]:

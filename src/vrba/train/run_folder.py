@@ -193,7 +193,8 @@ class RunFolder:
 
     def drawn_files(self) -> dict[int, Path]:
         """What `save_drawn` wrote, by step."""
-        found = {int(p.stem): p for p in (self.path / "drawn").glob("*.npy")}
+        files = (self.path / "drawn").glob("*.npy")
+        found = {int(p.stem): p for p in files if p.stem.isdecimal()}
         return dict(sorted(found.items()))
 
     def save_fields(self, arrays: dict[str, np.ndarray]) -> None:
