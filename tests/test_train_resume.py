@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -18,6 +19,8 @@ import vrba
 from vrba import optim
 from vrba.core import checkpoint
 from vrba.train import RunFolder, Silent, Solution
+from vrba.train.run_folder import describe_problem
+from vrba.train.solution import check_same
 from vrba.train.trainer import Trainer
 
 pytestmark = [
@@ -256,6 +259,54 @@ def test_resume_refuses_another_problem(unbroken, tmp_path):
     run(tmp_path / "run")
     with pytest.raises(ValueError, match="with another settings"):
         vrba.solve(Decay(rate=2.0), run=tmp_path / "run", resume=True)
+
+
+class Forced(vrba.AbstractProblem):
+    """`u'' = force(x)`."""
+
+    force: Any
+    scale: float = float("nan")
+    domain = vrba.Box(x=(0, 2))
+
+    def equations(self, u, x):
+        return {"force": u.xx - self.force(x)}
+
+    def conditions(self):
+        return []
+
+
+def test_problems_are_told_apart_by_what_their_functions_hold():
+    scaled = lambda k: lambda x: k * jax.numpy.sin(x)
+    about = {"problem": json.loads(json.dumps(describe_problem(Forced(scaled(1.0)))))}
+    check_same(about, Forced(scaled(1.0)), "run")
+    with pytest.raises(ValueError, match="with another settings"):
+        check_same(about, Forced(scaled(50.0)), "run")
+    del about["problem"]["settings"]["force"]["code"]  # as older folders have it
+    check_same(about, Forced(scaled(50.0)), "run")
+
+
+def test_a_problem_that_was_typed_is_told_by_its_code():
+    text = """
+class Typed(vrba.AbstractProblem):
+    domain = vrba.Box(x=(0, {end}))
+    def equations(self, u, x):
+        return {{"decay": u.x {sign} u}}
+    def conditions(self):
+        return []
+"""
+
+    def typed(end, sign):
+        names = {"vrba": vrba, "__name__": "typed"}
+        exec(text.format(end=end, sign=sign), names)
+        return names["Typed"]()
+
+    about = {"problem": describe_problem(typed(1, "+"))}
+    check_same(about, typed(1, "+"), "run")
+    for other in (typed(2, "+"), typed(1, "-")):
+        with pytest.raises(ValueError, match="with another code"):
+            check_same(about, other, "run")
+    del about["problem"]["code"]  # as older folders have it
+    check_same(about, typed(2, "+"), "run")
 
 
 def test_folder_of_another_run_is_refused(unbroken):

@@ -11,6 +11,7 @@ from .checks import check_count as check_count
 from .checks import check_least as check_least
 from .checks import check_positive as check_positive
 from .describe import describe as describe
+from .describe import is_same as is_same
 from .describe import rebuild as rebuild
 from .describe import shown as shown
 from .dtypes import float_dtype as float_dtype
@@ -20,6 +21,7 @@ from .flat import check_precision as check_precision
 from .flat import flatten as flatten
 from .flat import flatten_gradient as flatten_gradient
 from .flat import with_dtype as with_dtype
+from .functions import code_of_class as code_of_class
 from .precision import precision as precision
 from .progress import AbstractCallback as AbstractCallback
 from .progress import Plan as Plan

@@ -35,7 +35,7 @@ def page_of_run(run: RunRecord) -> Page:
 
 def settings_rows(values: Any, depth: int = 0) -> Iterator[tuple[int, str, str]]:
     """Nested settings as depth, name and value; of an object its class is the value."""
-    skipped = ("class", "command", "format", "frame", "program", "source")
+    skipped = ("class", "code", "command", "format", "frame", "program", "source")
     for name, value in values.items():
         if name in skipped:
             continue

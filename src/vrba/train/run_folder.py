@@ -14,6 +14,7 @@ import numpy as np
 from ..core import (
     BrokenFileError,
     append_line,
+    code_of_class,
     describe,
     load_header,
     load_tree,
@@ -205,15 +206,17 @@ class RunFolder:
 
 
 def describe_problem(problem: AbstractProblem) -> dict[str, Any]:
-    """The class, its settings, and a fingerprint of the file that defines it."""
-    kind = type(problem)
+    """The class, its settings, and a fingerprint of the file that defines it, or of the
+    code of what was typed into a notebook or an interpreter."""
+    kind, typed = type(problem), {}
     try:
         source = Path(inspect.getfile(kind)).read_bytes()
     except (OSError, TypeError):
-        source = b""  # typed into a notebook or an interpreter
+        source, typed = b"", {"code": code_of_class(kind, describe)}
     return {
         "name": kind.__name__,
         "is_shipped": kind.__module__.startswith("vrba.problems"),
         "settings": describe(problem),
         "source": hashlib.sha256(source).hexdigest(),
+        **typed,
     }

@@ -17,7 +17,7 @@ from jaxtyping import Array, Float
 from scipy.io import netcdf_file
 
 from .. import problems
-from ..core import precision, rebuild, result_sentence
+from ..core import is_same, precision, rebuild, result_sentence
 from ..problems import AbstractProblem, Formulation, Reference
 from .about import known_classes
 from .recipe import Recipe, limited
@@ -326,14 +326,15 @@ def check_same(
     about: dict[str, Any],
     problem: AbstractProblem,
     path: Any,
-    keys: tuple[str, ...] = ("name", "settings", "source"),
+    keys: tuple[str, ...] = ("name", "settings", "source", "code"),
 ) -> None:
-    """Refuses another problem than that of a run."""
+    """Refuses another problem than that of a run, as far as its folder tells it."""
     there, here = about["problem"], describe_problem(problem)
-    differing = [key for key in keys if there[key] != here[key]]
-    if differing:
-        key = differing[0]
-        texts = "" if key == "source" else f": {there[key]} there, {here[key]} here"
+    for key in (key for key in keys if key in there):
+        if is_same(there[key], here.get(key)):
+            continue
+        is_told = key not in ("source", "code")
+        texts = f": {there[key]} there, {here[key]} here" if is_told else ""
         raise ValueError(
             f"`{path}` is a run of `{there['name']}` with another {key}{texts}. Give "
             "the same problem, or allow the change (`allows_change=True`, or "
