@@ -28,6 +28,7 @@ from vrba.train import (
     train_operator,
 )
 from vrba.train.operator_network import relative_errors
+from vrba.train.train_operator import fingerprint, is_same_data
 
 pytestmark = pytest.mark.xdist_group("operators")
 
@@ -178,6 +179,21 @@ def test_another_recipe_seed_or_data_cannot_go_on(tmp_path):
         train_operator(pairs, other, 3, resume=True, **quiet)
     with pytest.raises(ValueError, match="another `data`"):
         train_operator(integrals(40), settings, 3, resume=True, **quiet)
+    for row in (-1, -6):  # a function to test with, and one to choose by
+        outputs = np.array(pairs.outputs)
+        outputs[row] *= 2
+        with pytest.raises(ValueError, match="another `data`"):
+            given = dataclasses.replace(pairs, outputs=outputs)
+            train_operator(given, settings, 3, resume=True, **quiet)
+
+
+def test_data_are_told_by_their_numbers_not_by_their_name():
+    pairs = integrals()
+    first, second = fingerprint(pairs, "a.h5"), fingerprint(pairs, "b.h5")
+    assert first["name"] != second["name"] and is_same_data(first, second)
+    older = {key: part for key, part in first.items() if key != "held_out"}
+    assert is_same_data(older, second)
+    assert not is_same_data(first, fingerprint(integrals(40), "a.h5"))
 
 
 def test_uniform_epochs_are_plain_adam():

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from ..core import Status, describe, precision, shown
+from ..core import Status, describe, is_same, precision, shown
 from ..data import Pairs, open_pairs
 from .about import program
 from .callbacks import AbstractCallback, Lines, Plan
@@ -89,14 +89,29 @@ def _opened(data: str | os.PathLike[str]) -> tuple[Pairs, str]:
 def fingerprint(
     pairs: Pairs, file: str | os.PathLike[str] | None = None
 ) -> dict[str, Any]:
-    """What tells data from others: a name, where they come from, shapes and moments."""
+    """What tells data from others: where they come from, shapes and moments; and their
+    name."""
     made_by = pairs.about.get("settings", {}).get("class")
     names = {} if file is None else {"name": Path(file).stem}
     names = names if made_by is None else {"name": shown(made_by)}
-    parts = pairs.load("train")
-    moments = [[float(np.mean(p)), float(np.std(p))] for p in parts]
-    shapes = [list(pairs.inputs.shape), list(pairs.outputs.shape)]
-    return names | dict(pairs.about) | {"shapes": shapes, "moments": moments}
+    counts = {"valid": pairs.num_valid, "test": pairs.num_test}
+    found = {
+        "shapes": [list(pairs.inputs.shape), list(pairs.outputs.shape)],
+        "moments": _moments(pairs, "train"),
+        "held_out": {p: _moments(pairs, p) for p, count in counts.items() if count},
+    }
+    return names | dict(pairs.about) | found
+
+
+def _moments(pairs: Pairs, part: str) -> list[list[float]]:
+    return [[float(np.mean(p)), float(np.std(p))] for p in pairs.load(part)]
+
+
+def is_same_data(before: dict[str, Any], now: dict[str, Any]) -> bool:
+    """Whether two fingerprints are of the same data, as far as the first tells it; a
+    file may have been renamed."""
+    told = {key: part for key, part in before.items() if key != "name"}
+    return is_same(told, {key: now.get(key) for key in told})
 
 
 def _check_same(before: dict[str, Any], about: dict[str, Any]) -> None:
@@ -107,14 +122,15 @@ def _check_same(before: dict[str, Any], about: dict[str, Any]) -> None:
     kept = lambda recipe: {k: v for k, v in recipe.items() if k not in ends}
     before = before | {"operator": kept(before["operator"])}
     about = about | {"operator": kept(about["operator"])}
-    for name in ("operator", "data", "seed"):
-        if before[name] != about[name]:
+    same = {"operator": is_same, "data": is_same_data, "seed": is_same}
+    for name, is_alike in same.items():
+        if not is_alike(before[name], about[name]):
             raise ValueError(
                 f"The run was begun with another `{name}`: {before[name]}, not "
                 f"{about[name]}. Give the same to go on, or begin a run in another "
                 "folder."
             )
-    if before.get("frame") != about["frame"]:
+    if not is_same(before.get("frame"), about["frame"]):
         raise ValueError(
             "The run was begun with other `data`: their moments or places differ. Give "
             "the same to go on, or begin a run in another folder."
