@@ -561,6 +561,15 @@ def test_weights_are_constants_only_if_they_are_detached(detaches):
         np.testing.assert_allclose(got, start - down, rtol=1e-9, atol=1e-12)
 
 
+def test_runs_of_operators_are_no_solutions(tmp_path):
+    quiet = {"run": tmp_path / "run", "callback": Silent()}
+    train_operator(integrals(), recipe(**UNIFORM, max_steps=1), **quiet)
+    with pytest.raises(ValueError, match="is a run of `vrba train`"):
+        vrba.Solution.load(tmp_path / "run")
+    with pytest.raises(ValueError, match="is a run of `vrba train`"):
+        vrba.solve(resume=True, **quiet)
+
+
 def test_an_operator_can_be_loaded(tmp_path):
     small = vrba.MLP(6, 1)
     model = vrba.DeepONet(branch=small, trunk=small, latent=4)

@@ -17,7 +17,7 @@ from train_cases import Decay, Edge, tiny_recipe
 
 import vrba
 from vrba import optim
-from vrba.core import checkpoint
+from vrba.core import BrokenFileError, checkpoint
 from vrba.train import RunFolder, Silent, Solution
 from vrba.train.run_folder import describe_problem
 from vrba.train.solution import check_same
@@ -425,6 +425,18 @@ def test_other_policies_terms_and_types_resume(tmp_path, monkeypatch):
             vrba.solve(problem, recipe, run=tmp_path / "run", **options)
     found = vrba.solve(problem, run=tmp_path / "run", resume=True, **options)
     assert is_same(found, whole)
+
+
+@pytest.mark.parametrize(
+    "content", [b"{}", b"[]", b"null", b"\xff", b'{"format": 3, "problem": {}}']
+)
+def test_a_damaged_description_is_named(content, tmp_path):
+    (tmp_path / "recipe.json").write_bytes(content)
+    for read in (Solution.load, vrba.Operator.load, resume):
+        if read is vrba.Operator.load and b"problem" in content:
+            continue
+        with pytest.raises(BrokenFileError, match="recipe.json` is damaged"):
+            read(tmp_path)
 
 
 def test_loading_runs_no_code(unbroken, tmp_path):

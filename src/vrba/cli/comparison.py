@@ -116,7 +116,7 @@ class ComparisonFolder:
         for run in settings.runs():
             folder = RunFolder(self.run(*run))
             if folder.recipe_file.exists():
-                one = folder.about()["program"]
+                one = folder.about().get("program", {})
                 found += [] if one in found else [one]
         return found
 

@@ -73,7 +73,7 @@ class Train(AbstractFolderCommand):
         panel = Panel() if sys.stderr.isatty() else None
         seed = self.seed
         if self.resume is not None:
-            seed = RunFolder(folder).about()["seed"]
+            seed = RunFolder(folder).about_operator()["seed"]
         try:
             operator = train_operator(
                 path,

@@ -27,6 +27,7 @@ from .progress import AbstractCallback as AbstractCallback
 from .progress import Plan as Plan
 from .progress import span as span
 from .record import append_line as append_line
+from .record import read_json as read_json
 from .record import read_last_line as read_last_line
 from .record import read_lines as read_lines
 from .result import ending as ending

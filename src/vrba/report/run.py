@@ -1,7 +1,6 @@
 """A run as its folder tells it, also while it goes on."""
 
 import dataclasses
-import json
 import os
 import re
 from pathlib import Path
@@ -14,6 +13,7 @@ from ..core import (
     load_header,
     operator_sentence,
     read_arrays,
+    read_json,
     read_lines,
     result_sentence,
 )
@@ -141,19 +141,6 @@ class RunRecord:
     def _last(self, key: str) -> Any:
         """What was logged last, or zero."""
         return (self.record[-1].get(key) if self.record else None) or 0
-
-
-def read_json(path: Path, complaint: str) -> dict[str, Any]:
-    """A JSON object; the complaint says what a folder without it is not."""
-    if not path.exists():
-        raise ValueError(f"{complaint}: it has no {path.name}.")
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise BrokenFileError(f"`{path}` is damaged: {error}.") from error
-    if not isinstance(content, dict):
-        raise BrokenFileError(f"`{path}` is damaged: it holds no settings.")
-    return content
 
 
 def _part(values: dict[str, Any], key: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from ..core import (
     describe,
     load_header,
     load_tree,
+    read_json,
     read_lines,
     save_tree,
     write_atomically,
@@ -79,14 +80,51 @@ class RunFolder:
 
     def about(self) -> dict[str, Any]:
         """What `write_about` wrote."""
-        if not self.recipe_file.exists():
-            raise ValueError(f"`{self.path}` is no run folder: it has no recipe.json.")
-        try:
-            return json.loads(self.recipe_file.read_text(encoding="utf-8"))
-        except json.JSONDecodeError as error:
+        return read_json(self.recipe_file, f"`{self.path}` is no run folder")
+
+    def about_problem(self) -> dict[str, Any]:
+        """The same of a run that solves a problem, and not of another."""
+        about = self.about()
+        if "operator" in about:
+            raise ValueError(
+                f"`{self.path}` is a run of `vrba train`: resume it with that, or read "
+                "it with `vrba.Operator.load`."
+            )
+        settings = {
+            "problem": ("name", "settings", "is_shipped"),
+            "recipe": ("model", "optimizer", "policy", "dtype"),
+        }
+        return self._checked(about, settings, ("minutes", "block_size"))
+
+    def about_operator(self) -> dict[str, Any]:
+        """The same of a run that trains an operator, and not of another."""
+        about = self.about()
+        if "problem" in about:
+            raise ValueError(
+                f"`{self.path}` is a run of `vrba solve`: resume it with that, or read "
+                "it with `vrba.Solution.load`."
+            )
+        return self._checked(about, {"operator": (), "data": ()}, ("minutes",))
+
+    def _checked(
+        self,
+        about: dict[str, Any],
+        settings: dict[str, tuple[str, ...]],
+        names: tuple[str, ...],
+    ) -> dict[str, Any]:
+        """Refuses a file that lacks settings, some of which have settings of theirs."""
+        lacking = [name for name in ("format", "seed", *names) if name not in about]
+        for part, wanted in settings.items():
+            found = about.get(part)
+            if not isinstance(found, dict):
+                lacking.append(part)
+            else:
+                lacking += [f"{part}.{name}" for name in wanted if name not in found]
+        if lacking:
             raise BrokenFileError(
-                f"`{self.recipe_file}` is damaged: {error}."
-            ) from error
+                f"`{self.recipe_file}` is damaged: it has no `{lacking[0]}`."
+            )
+        return about
 
     def log(self, entry: dict[str, Any]) -> None:
         """Adds a line to the log."""

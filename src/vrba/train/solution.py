@@ -155,7 +155,7 @@ class Solution(eqx.Module):
         problem that does not come with the package must be given, and so must a recipe
         that holds functions."""
         folder = RunFolder(path)
-        about = folder.about()
+        about = folder.about_problem()
         trainer = trainer_from(about, problem, path, recipe)
         check_same(about, trainer.formulation.problem, path, ("name", "settings"))
         with precision(trainer.recipe.dtype):

@@ -241,7 +241,7 @@ def _made(problem, recipe, seed, minutes, start) -> Trainer:
 def _reopened(folder, problem, recipe, allows_change) -> tuple[Trainer, dict[str, Any]]:
     if folder is None:
         raise ValueError("`resume=True` needs the folder of a run: give `run`.")
-    about = folder.about()
+    about = folder.about_problem()
     if about["format"] != FORMAT:
         raise ValueError(
             f"`{folder.path}` was made by another version of vrba: its solution can be "

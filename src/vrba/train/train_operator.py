@@ -56,7 +56,7 @@ def train_operator(
         raise ValueError("`resume=True` needs the folder of a run: give `run`.")
     before = None
     if folder is not None and resume:
-        before = folder.about()
+        before = folder.about_operator()
         minutes = before["minutes"] if minutes is None else minutes
     elif folder is not None:
         folder.check_free()
@@ -116,8 +116,6 @@ def is_same_data(before: dict[str, Any], now: dict[str, Any]) -> bool:
 
 def _check_same(before: dict[str, Any], about: dict[str, Any]) -> None:
     """Refuses to go on with another recipe, seed or data; the end may be another."""
-    if "operator" not in before:
-        raise ValueError("The folder holds a run of `solve`, not one of an operator.")
     ends = ("max_steps", "patience")
     kept = lambda recipe: {k: v for k, v in recipe.items() if k not in ends}
     before = before | {"operator": kept(before["operator"])}
