@@ -563,7 +563,8 @@ def test_weights_are_constants_only_if_they_are_detached(detaches):
 
 def test_runs_of_operators_are_no_solutions(tmp_path):
     quiet = {"run": tmp_path / "run", "callback": Silent()}
-    train_operator(integrals(), recipe(**UNIFORM, max_steps=1), **quiet)
+    numbers = {"seed": np.int64(3), "minutes": np.float32(9)}  # of numpy
+    train_operator(integrals(), recipe(**UNIFORM, max_steps=1), **quiet, **numbers)
     with pytest.raises(ValueError, match="is a run of `vrba train`"):
         vrba.Solution.load(tmp_path / "run")
     with pytest.raises(ValueError, match="is a run of `vrba train`"):

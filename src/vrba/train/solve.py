@@ -36,8 +36,8 @@ from .trainer import Trainer
 def solve(
     problem: AbstractProblem | None = None,
     recipe: Recipe | None = None,
-    seed: int = 0,
-    minutes: float | int | None = None,
+    seed: int | np.integer = 0,
+    minutes: float | int | np.number | None = None,
     run: str | os.PathLike[str] | None = None,
     *,
     start: Solution | None = None,
@@ -63,6 +63,7 @@ def solve(
     100 s are too short for it unless the share is larger. `command` is how
     the run was asked for, to be told in its report.
     """
+    seed, minutes = describe(seed), describe(minutes)  # numbers of numpy as plain ones
     if minutes is not None and not minutes > 0:
         raise ValueError(f"`minutes` must be positive, got {minutes}.")
     callback = Lines() if callback is None else callback

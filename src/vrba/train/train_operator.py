@@ -29,8 +29,8 @@ PERCENTILES = (50, 95, 99)
 def train_operator(
     data: Pairs | str | os.PathLike[str],
     recipe: OperatorRecipe | None = None,
-    seed: int = 0,
-    minutes: float | int | None = None,
+    seed: int | np.integer = 0,
+    minutes: float | int | np.number | None = None,
     run: str | os.PathLike[str] | None = None,
     *,
     resume: bool = False,
@@ -45,6 +45,7 @@ def train_operator(
     every `save_every` seconds; `resume=True` goes on with such a run as if it had never
     stopped. Ctrl-C stops after the current step and returns what there is.
     """
+    seed, minutes = describe(seed), describe(minutes)  # numbers of numpy as plain ones
     if minutes is not None and not minutes > 0:
         raise ValueError(f"`minutes` must be positive, got {minutes}.")
     pairs, file = (data, None) if isinstance(data, Pairs) else _opened(data)
