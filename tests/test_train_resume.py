@@ -19,6 +19,7 @@ import vrba
 from vrba import optim
 from vrba.core import BrokenFileError, checkpoint
 from vrba.train import RunFolder, Silent, Solution
+from vrba.train.folder_lock import at_work
 from vrba.train.run_folder import describe_problem
 from vrba.train.solution import check_same
 from vrba.train.trainer import Trainer
@@ -126,6 +127,19 @@ def test_killed_before_the_run_is_described(unbroken, tmp_path, monkeypatch):
         patch.setattr(RunFolder, "write_about", die)
         with pytest.raises(Killed):
             run(tmp_path / "run")
+    assert_as_if_never_stopped(run(tmp_path / "run"), unbroken)
+
+
+def test_killed_before_the_first_checkpoint(unbroken, tmp_path, monkeypatch):
+    def die(*args):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "save", die)
+        with pytest.raises(Killed):
+            run(tmp_path / "run")
+    with pytest.raises(ValueError, match="no checkpoint yet: begin the run again"):
+        resume(tmp_path / "run")
     assert_as_if_never_stopped(run(tmp_path / "run"), unbroken)
 
 
@@ -313,6 +327,32 @@ def test_folder_of_another_run_is_refused(unbroken):
     _, path = unbroken
     with pytest.raises(ValueError, match="already holds a run"):
         run(path)
+
+
+def test_a_folder_at_work_is_refused(unbroken, tmp_path):
+    """Whether a run there is to begin or to go on; after the end it is free."""
+
+    class Intruder(Silent):
+        complaints = []
+
+        def check(self, entry, seconds_left):
+            for start in (run, resume):
+                with pytest.raises(ValueError, match="at work in|holds a run") as told:
+                    start(tmp_path / "run")
+                self.complaints.append(str(told.value))
+
+    whole = run(tmp_path / "run", callback=Intruder())
+    assert f"at work in another process ({os.getpid()})" in Intruder.complaints[1]
+    assert_as_if_never_stopped(whole, unbroken)
+    assert_as_if_never_stopped(resume(tmp_path / "run"), unbroken)
+    assert not (tmp_path / "run" / "lock").exists()
+
+
+def test_two_runs_that_begin_at_once_do_not_share_a_folder(tmp_path):
+    path = tmp_path / "run"
+    with at_work(path), pytest.raises(ValueError, match="at work in another process"):
+        run(path)
+    assert not path.exists()  # nothing came into it
 
 
 def test_more_steps_after_the_end(unbroken, tmp_path):

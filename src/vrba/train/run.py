@@ -13,6 +13,7 @@ from ..core import Status
 from ..diagnose import find_warnings, listen
 from ._base import AbstractTrainer
 from .callbacks import AbstractCallback, Plan
+from .folder_lock import at_work
 from .loop import run_loop, watch_signals
 from .run_folder import Kept, RunFolder
 
@@ -41,7 +42,16 @@ class AbstractRun(abc.ABC):
         self.kept: Kept | None = None
 
     def go(self, start: Any, resume: bool) -> Any:
-        """Trains; the time counts compilation, but not what `prepare` does."""
+        """Trains, with the folder to itself."""
+        if self.folder is None:
+            return self.train(start, resume)
+        with at_work(self.folder.path):
+            if not resume:
+                self.folder.check_free()
+            return self.train(start, resume)
+
+    def train(self, start: Any, resume: bool) -> Any:
+        """The time counts compilation, but not what `prepare` does."""
         trainer, folder = self.trainer, self.folder
         self.prepare()
         begun, seconds = time.monotonic(), 0.0

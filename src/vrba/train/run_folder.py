@@ -65,9 +65,16 @@ class RunFolder:
         """A file of the folder `checkpoint`."""
         return self.path / "checkpoint" / f"{name}.npz"
 
+    @property
+    def holds_run(self) -> bool:
+        """Whether there is a run that can be looked at: one that was killed before its
+        first checkpoint is none."""
+        checkpoints = (self.path / "checkpoint").glob("*.npz")
+        return self.recipe_file.exists() and any(checkpoints)
+
     def check_free(self) -> None:
         """Refuses a folder that holds another run."""
-        if self.recipe_file.exists():
+        if self.holds_run:
             raise ValueError(
                 f"`{self.path}` already holds a run: resume it, or choose another "
                 "folder."
@@ -205,7 +212,7 @@ class RunFolder:
             )
             found += "with `start`."
             if not self.checkpoint("best").exists():
-                found = "no checkpoint yet: begin a run in another folder."
+                found = "no checkpoint yet: begin the run again, without resuming."
             raise ValueError(f"`{self.path}` holds {found}")
         for name in names:
             path = self.checkpoint(name)
