@@ -21,7 +21,7 @@ from vrba.cli._base import UsageError
 from vrba.cli.names import known_optimizers, known_policies, known_problems, make_policy
 from vrba.cli.recipe import RecipeFlags, new_recipe
 from vrba.cli.retelling import retold
-from vrba.cli.target import load_problem, parse_settings
+from vrba.cli.target import folder_for, free_folder, load_problem, parse_settings
 from vrba.train import Solution
 
 pytestmark = pytest.mark.xdist_group("cli")  # one folder, and what is compiled
@@ -360,6 +360,20 @@ def test_file_of_several_problems(tmp_path):
 
 
 # Names.
+
+
+def test_a_free_folder_is_taken_at_once(tmp_path):
+    wanted = tmp_path / "runs" / "decay"
+    assert free_folder(wanted) == wanted and wanted.is_dir()
+    assert free_folder(wanted) == wanted.with_name("decay-2")
+    with folder_for(None, wanted) as third:
+        assert third.name == "decay-3" and third.is_dir()
+    with folder_for(None, wanted) as again:  # nothing came into it
+        assert again == third
+        (again / "recipe.json").write_text("{}")
+    assert again.exists()
+    with folder_for(tmp_path / "own", wanted) as own:
+        assert own == tmp_path / "own"
 
 
 def test_names_are_found_by_looking():

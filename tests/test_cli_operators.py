@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli_cases import call
+from run_cases import make_run
 
 import vrba
 from vrba.cli import children, machine
@@ -26,6 +27,7 @@ def folder(tmp_path_factory):
     """A folder to work in, with data; children share what they compile."""
     path, before = tmp_path_factory.mktemp("operators"), Path.cwd()
     write_pairs(Bubble(**Bubble.scales["tiny"]), path / "pairs.h5")
+    make_run(path / "solved", num_steps=30)
     shared = {k: v for k, v in os.environ.items() if k.startswith("JAX_")}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
@@ -285,6 +287,9 @@ MISTAKES = {
         "time-conditioned-unet",
     ],
     "is no run folder": ["train", "--resume", "nowhere"],
+    "`one` is a run of `vrba train`: resume it with that": ["solve", "--resume", "one"],
+    "`one` is a run of `vrba train`": ["solve", "burgers", "--start", "one"],
+    "`solved` is a run of `vrba solve`: resume it": ["train", "--resume", "solved"],
 }
 
 

@@ -2,15 +2,17 @@
 
 import dataclasses
 import errno
+import functools
 import json
 import math
 import os
+import subprocess
+import sys
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import vrba
 from vrba import optim
@@ -18,8 +20,10 @@ from vrba.core import (
     BrokenFileError,
     append_line,
     describe,
+    is_same,
     load_header,
     load_tree,
+    read_last_line,
     read_lines,
     rebuild,
     save_tree,
@@ -46,22 +50,26 @@ def test_a_file_cut_short_is_noticed(cut, tmp_path):
     content = path.read_bytes()
     end = -cut if isinstance(cut, int) else int(cut * len(content))
     path.write_bytes(content[:end])
-    with pytest.raises(BrokenFileError):
+    with pytest.raises(BrokenFileError, match="not whole: it was cut short"):
         load_tree(path, TREE)
 
 
-@given(st.integers(0, 10**6), st.integers(1, 255))
-def test_a_changed_byte_is_noticed_or_harmless(tmp_path_factory, place, change):
-    path = tmp_path_factory.mktemp("files") / "tree.npz"
+@pytest.mark.parametrize("change", [1, 32, 128, 255])
+def test_a_changed_byte_is_noticed_or_harmless(tmp_path, change):
+    path = tmp_path / "tree.npz"
     save_tree(path, TREE, {"step": 3})
-    content = bytearray(path.read_bytes())
-    content[place % len(content)] ^= change
-    path.write_bytes(bytes(content))
-    try:
-        found, _ = load_tree(path, TREE)
-    except BrokenFileError:
-        return
-    assert np.array_equal(found["a"], TREE["a"])
+    whole, num_harmless = path.read_bytes(), 0
+    for place in range(len(whole)):
+        content = bytearray(whole)
+        content[place] ^= change
+        path.write_bytes(bytes(content))
+        try:
+            found, header = load_tree(path, TREE)
+        except BrokenFileError:
+            continue
+        num_harmless += 1
+        assert np.array_equal(found["a"], TREE["a"]) and header["step"] == 3
+    assert num_harmless < len(whole) / 4
 
 
 def test_another_structure_is_refused(tmp_path):
@@ -103,6 +111,17 @@ def test_log_skips_half_a_line(tmp_path):
     assert read_lines(tmp_path / "none") == []
 
 
+def test_log_skips_lines_that_say_nothing_of_a_step(tmp_path):
+    path = tmp_path / "log.jsonl"
+    append_line(path, {"step": 1})
+    strange = [b"3", b"null", b"[]", b'{"step": "x"}', b'{"a": 1}', b"\xff\xfe", b""]
+    path.write_bytes(path.read_bytes() + b"\n".join(strange) + b"\n")
+    assert read_last_line(path) == {"step": 1}
+    append_line(path, {"step": 2})
+    assert read_lines(path) == [{"step": 1}, {"step": 2}]
+    assert read_last_line(path) == {"step": 2}
+
+
 RECIPES = {
     "default": vrba.Recipe(),
     "sequence": vrba.Recipe(
@@ -131,6 +150,107 @@ def test_what_cannot_come_back_says_so():
         rebuild({"class": "Quadratic", "more": 1}, known_classes())
     with pytest.raises(ValueError, match="another version"):  # no default
         rebuild({"class": "Sampling"}, known_classes())
+
+
+def scaled(factor):
+    return lambda x: factor * jnp.sin(x)
+
+
+def counted(number):
+    def count(x):
+        return count(x - 1) if x else number
+
+    return count
+
+
+def times(factor):
+    def wrap(function):
+        @functools.wraps(function)
+        def multiplied(x):
+            return factor * function(x)
+
+        return multiplied
+
+    return wrap
+
+
+@dataclasses.dataclass(frozen=True)
+class Wave:
+    number: float
+
+    def value(self, x):
+        return jnp.sin(self.number * x)
+
+
+MADE_FROM_NUMBERS = {
+    "closure": scaled,
+    "calls itself": counted,
+    "compiled": lambda k: jax.jit(scaled(k)),
+    "wrapped": lambda k: times(k)(jnp.sin),
+    "default": lambda k: lambda x, factor=k: factor * x,
+    "partial": lambda k: functools.partial(jnp.power, k),
+    "keyword": lambda k: functools.partial(jnp.power, x=scaled(k)),
+    "dataclass": Wave,
+    "method": lambda k: Wave(k).value,
+    "complex": complex,
+    "complex of numpy": np.complex64,
+}
+
+
+@pytest.mark.parametrize("name", MADE_FROM_NUMBERS)
+def test_functions_are_told_apart_by_what_is_in_them(name):
+    make = MADE_FROM_NUMBERS[name]
+    first, again, other = (describe(make(k)) for k in (1.0, 1.0, 50.0))
+    assert first == json.loads(json.dumps(again)) and is_same(first, again)
+    assert not is_same(first, other)
+    older = {"function": first["function"]}
+    assert is_same(older, other)  # as before there were fingerprints
+
+
+def test_functions_are_told_apart_by_their_code():
+    lines = [
+        "lambda x: x + 1",
+        "lambda x: x - 1",
+        "lambda x: x + 2",
+        "lambda x: sin(x)",
+    ]
+    lines += ["lambda x: x in {1, 2}", "lambda x: cos(x)", "lambda x: lambda y: x"]
+    found = [json.dumps(describe(eval(line))) for line in lines]
+    assert len(set(found)) == len(found)
+    assert describe(jnp.sin) == {"function": "jax.numpy.sin"}  # by their name
+
+
+def test_descriptions_are_the_same_in_every_process():
+    code = """
+import json
+from vrba.core import describe
+def made(k):
+    names = {"one", "two", "three"}
+    return lambda x, y=k: names and x in {"a", "b", "c", k}
+print(json.dumps(describe(made("d"))))
+"""
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert found[0] == found[1] and "digest" in found[0]
+
+
+def test_what_is_compared():
+    assert is_same({"class": "A", "x": math.nan}, {"class": "A", "x": math.nan})
+    assert is_same({"class": "A", "x": 1}, {"class": "A", "x": 1.0, "new": 3})
+    assert not is_same({"class": "A", "old": 1}, {"class": "A"})
+    assert not is_same({"a": 1}, {"a": 1, "b": 2})  # entries, not settings
+    assert not is_same([1, 2], [1, 2, 3])
+    code = {"python": "3.1", "digest": "a"}
+    assert is_same(code, {"python": "3.2", "digest": "b"})
+    assert not is_same(code, {"python": "3.1", "digest": "b"})
 
 
 def test_settings_that_an_older_file_lacks_have_their_defaults():

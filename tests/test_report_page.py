@@ -68,7 +68,6 @@ def test_a_run_that_goes_on_or_was_resumed_has_not_ended(tmp_path):
         ("recipe.json", None, "is no run folder: it has no recipe.json"),
         ("recipe.json", b"{", "recipe.json` is damaged"),
         ("recipe.json", b"[1]", "recipe.json` is damaged"),
-        ("fields.npz", b"no zip", "fields.npz` is not whole"),
         ("checkpoint/best.npz", b"no zip", "best.npz` is not whole"),
     ],
 )
@@ -83,6 +82,18 @@ def test_bad_folders_are_named(tmp_path, file, content, words):
     assert str(run) in str(caught.value)
     code, _, err = call("report", run)
     assert code == 2 and str(run) in err
+
+
+def test_a_page_without_its_damaged_fields_says_so(tmp_path):
+    run = make_run(tmp_path / "run", num_steps=60)
+    fields = run / "fields.npz"
+    fields.write_bytes(fields.read_bytes()[:-99])
+    found = RunRecord.read(run)
+    assert found.fields is None and found.arrays("u") == {}
+    code, _, err = call("report", run)
+    assert code == 0, err
+    text = (run / "report.html").read_text()
+    assert "fields.npz` is not whole" in text and "left out" in text
 
 
 def test_half_a_line_and_half_a_file_of_points_are_left_out(tmp_path):

@@ -28,6 +28,7 @@ from vrba.train import (
     train_operator,
 )
 from vrba.train.operator_network import relative_errors
+from vrba.train.train_operator import fingerprint, is_same_data
 
 pytestmark = pytest.mark.xdist_group("operators")
 
@@ -113,6 +114,17 @@ class Stop(AbstractCallback):
         pass
 
 
+def killed(*arguments):
+    raise KeyboardInterrupt
+
+
+def worse(trainer, state, num_steps, advance=OperatorTrainer.advance):
+    """Steps that end far from where they should."""
+    state, info = advance(trainer, state, num_steps)
+    far = jax.tree.map(lambda leaf: leaf + 1, state.params)
+    return eqx.tree_at(lambda s: s.params, state, far), info
+
+
 @pytest.mark.parametrize("name", ARMS)
 def test_a_resumed_run_is_the_unbroken_run(name, tmp_path):
     pairs, settings = integrals(), recipe(**ARMS[name])
@@ -133,6 +145,27 @@ def test_a_resumed_run_is_the_unbroken_run(name, tmp_path):
     assert again.result["errors"] == whole.result["errors"]
 
 
+def test_an_end_that_was_the_best_is_not_lost(tmp_path, monkeypatch):
+    """Only the end has looked at it: not when a resumed run is killed at once, nor when
+    what comes is worse."""
+    pairs, settings = integrals(), recipe(**UNIFORM, max_steps=7)
+    longer = dataclasses.replace(settings, max_steps=20)
+    quiet = {"run": tmp_path / "run", "callback": Silent()}
+    ended = train_operator(pairs, settings, 3, **quiet)
+    assert ended.result["selected_step"] == 7
+    with monkeypatch.context() as patch:
+        patch.setattr(OperatorTrainer, "advance", killed)
+        with pytest.raises(KeyboardInterrupt):
+            train_operator(pairs, longer, 3, resume=True, **quiet)
+    loaded = vrba.Operator.load(tmp_path / "run", settings)
+    assert same(loaded.params, ended.params) and loaded.result["errors"]
+    with monkeypatch.context() as patch:
+        patch.setattr(OperatorTrainer, "advance", worse)
+        again = train_operator(pairs, longer, 3, resume=True, **quiet)
+    assert same(again.params, ended.params) and again.result["selected_step"] == 7
+    assert again.result["last_score"] > again.result["score"] == ended.result["score"]
+
+
 def test_another_recipe_seed_or_data_cannot_go_on(tmp_path):
     pairs, settings = integrals(), recipe(**UNIFORM)
     quiet = {"run": tmp_path / "run", "callback": Silent()}
@@ -146,6 +179,21 @@ def test_another_recipe_seed_or_data_cannot_go_on(tmp_path):
         train_operator(pairs, other, 3, resume=True, **quiet)
     with pytest.raises(ValueError, match="another `data`"):
         train_operator(integrals(40), settings, 3, resume=True, **quiet)
+    for row in (-1, -6):  # a function to test with, and one to choose by
+        outputs = np.array(pairs.outputs)
+        outputs[row] *= 2
+        with pytest.raises(ValueError, match="another `data`"):
+            given = dataclasses.replace(pairs, outputs=outputs)
+            train_operator(given, settings, 3, resume=True, **quiet)
+
+
+def test_data_are_told_by_their_numbers_not_by_their_name():
+    pairs = integrals()
+    first, second = fingerprint(pairs, "a.h5"), fingerprint(pairs, "b.h5")
+    assert first["name"] != second["name"] and is_same_data(first, second)
+    older = {key: part for key, part in first.items() if key != "held_out"}
+    assert is_same_data(older, second)
+    assert not is_same_data(first, fingerprint(integrals(40), "a.h5"))
 
 
 def test_uniform_epochs_are_plain_adam():
@@ -511,6 +559,16 @@ def test_weights_are_constants_only_if_they_are_detached(detaches):
         *map(jax.tree.leaves, (state.params, begun, slope)), strict=True
     ):
         np.testing.assert_allclose(got, start - down, rtol=1e-9, atol=1e-12)
+
+
+def test_runs_of_operators_are_no_solutions(tmp_path):
+    quiet = {"run": tmp_path / "run", "callback": Silent()}
+    numbers = {"seed": np.int64(3), "minutes": np.float32(9)}  # of numpy
+    train_operator(integrals(), recipe(**UNIFORM, max_steps=1), **quiet, **numbers)
+    with pytest.raises(ValueError, match="is a run of `vrba train`"):
+        vrba.Solution.load(tmp_path / "run")
+    with pytest.raises(ValueError, match="is a run of `vrba train`"):
+        vrba.solve(resume=True, **quiet)
 
 
 def test_an_operator_can_be_loaded(tmp_path):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -16,8 +17,11 @@ from train_cases import Decay, Edge, tiny_recipe
 
 import vrba
 from vrba import optim
-from vrba.core import checkpoint
+from vrba.core import BrokenFileError, checkpoint
 from vrba.train import RunFolder, Silent, Solution
+from vrba.train.folder_lock import at_work
+from vrba.train.run_folder import describe_problem
+from vrba.train.solution import check_same
 from vrba.train.trainer import Trainer
 
 pytestmark = [
@@ -126,6 +130,19 @@ def test_killed_before_the_run_is_described(unbroken, tmp_path, monkeypatch):
     assert_as_if_never_stopped(run(tmp_path / "run"), unbroken)
 
 
+def test_killed_before_the_first_checkpoint(unbroken, tmp_path, monkeypatch):
+    def die(*args):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "save", die)
+        with pytest.raises(Killed):
+            run(tmp_path / "run")
+    with pytest.raises(ValueError, match="no checkpoint yet: begin the run again"):
+        resume(tmp_path / "run")
+    assert_as_if_never_stopped(run(tmp_path / "run"), unbroken)
+
+
 @pytest.mark.parametrize("has_latest", [True, False])
 def test_killed_before_a_checkpoint_takes_its_place(
     has_latest, unbroken, tmp_path, monkeypatch
@@ -157,6 +174,26 @@ def test_all_checkpoints_broken_is_an_error(unbroken, tmp_path):
         file.write_bytes(file.read_bytes()[:-40])
     with pytest.raises(ValueError, match="No checkpoint .* not whole"):
         resume(tmp_path / "run")
+
+
+def test_damage_that_only_zip_files_know_is_damage(unbroken, tmp_path):
+    """A version of the format that does not exist: the checkpoint before is taken."""
+    run(tmp_path / "run")
+    file = RunFolder(tmp_path / "run").checkpoint("latest")
+    content = bytearray(file.read_bytes())
+    content[content.index(b"PK\x01\x02") + 6] = 255
+    file.write_bytes(bytes(content))
+    assert_as_if_never_stopped(resume(tmp_path / "run"), unbroken)
+
+
+def test_strange_lines_and_files_do_not_keep_a_run_from_going_on(unbroken, tmp_path):
+    run(tmp_path / "run", callback=SignalAtCheck(signal.SIGINT))
+    folder = RunFolder(tmp_path / "run")
+    with open(folder.metrics_file, "ab") as file:
+        file.write(b'3\nnull\n{"step": "x"}\n{"a": 1}\n\xff\n')
+    (folder.path / "drawn").mkdir(exist_ok=True)
+    (folder.path / "drawn" / "abc.npy").write_bytes(b"")
+    assert_as_if_never_stopped(resume(folder.path), unbroken)
 
 
 CHILD = """
@@ -238,10 +275,84 @@ def test_resume_refuses_another_problem(unbroken, tmp_path):
         vrba.solve(Decay(rate=2.0), run=tmp_path / "run", resume=True)
 
 
+class Forced(vrba.AbstractProblem):
+    """`u'' = force(x)`."""
+
+    force: Any
+    scale: float = float("nan")
+    domain = vrba.Box(x=(0, 2))
+
+    def equations(self, u, x):
+        return {"force": u.xx - self.force(x)}
+
+    def conditions(self):
+        return []
+
+
+def test_problems_are_told_apart_by_what_their_functions_hold():
+    scaled = lambda k: lambda x: k * jax.numpy.sin(x)
+    about = {"problem": json.loads(json.dumps(describe_problem(Forced(scaled(1.0)))))}
+    check_same(about, Forced(scaled(1.0)), "run")
+    with pytest.raises(ValueError, match="with another settings"):
+        check_same(about, Forced(scaled(50.0)), "run")
+    del about["problem"]["settings"]["force"]["code"]  # as older folders have it
+    check_same(about, Forced(scaled(50.0)), "run")
+
+
+def test_a_problem_that_was_typed_is_told_by_its_code():
+    text = """
+class Typed(vrba.AbstractProblem):
+    domain = vrba.Box(x=(0, {end}))
+    def equations(self, u, x):
+        return {{"decay": u.x {sign} u}}
+    def conditions(self):
+        return []
+"""
+
+    def typed(end, sign):
+        names = {"vrba": vrba, "__name__": "typed"}
+        exec(text.format(end=end, sign=sign), names)
+        return names["Typed"]()
+
+    about = {"problem": describe_problem(typed(1, "+"))}
+    check_same(about, typed(1, "+"), "run")
+    for other in (typed(2, "+"), typed(1, "-")):
+        with pytest.raises(ValueError, match="with another code"):
+            check_same(about, other, "run")
+    del about["problem"]["code"]  # as older folders have it
+    check_same(about, typed(2, "+"), "run")
+
+
 def test_folder_of_another_run_is_refused(unbroken):
     _, path = unbroken
     with pytest.raises(ValueError, match="already holds a run"):
         run(path)
+
+
+def test_a_folder_at_work_is_refused(unbroken, tmp_path):
+    """Whether a run there is to begin or to go on; after the end it is free."""
+
+    class Intruder(Silent):
+        complaints = []
+
+        def check(self, entry, seconds_left):
+            for start in (run, resume):
+                with pytest.raises(ValueError, match="at work in|holds a run") as told:
+                    start(tmp_path / "run")
+                self.complaints.append(str(told.value))
+
+    whole = run(tmp_path / "run", callback=Intruder())
+    assert f"at work in another process ({os.getpid()})" in Intruder.complaints[1]
+    assert_as_if_never_stopped(whole, unbroken)
+    assert_as_if_never_stopped(resume(tmp_path / "run"), unbroken)
+    assert not (tmp_path / "run" / "lock").exists()
+
+
+def test_two_runs_that_begin_at_once_do_not_share_a_folder(tmp_path):
+    path = tmp_path / "run"
+    with at_work(path), pytest.raises(ValueError, match="at work in another process"):
+        run(path)
+    assert not path.exists()  # nothing came into it
 
 
 def test_more_steps_after_the_end(unbroken, tmp_path):
@@ -256,6 +367,47 @@ def test_more_steps_after_the_end(unbroken, tmp_path):
     )
     straight = vrba.solve(Decay(), tiny_recipe(max_steps=26), callback=Silent())
     assert is_same(longer, straight)
+
+
+def test_a_run_that_ended_keeps_its_solution_until_there_is_more(tmp_path, monkeypatch):
+    """Its last iterate, which only the end has looked at, is the selected one."""
+    ended = run(tmp_path / "run")
+    assert ended.result["selected_step"] == 20 != ended.record[-1]["step"]
+    longer = {"recipe": tiny_recipe(max_steps=26), "resume": True, "save_every": 0.0}
+    with monkeypatch.context() as patch:
+        die_at(patch, "advance", lambda state: True)
+        with pytest.raises(Killed):
+            vrba.solve(Decay(), run=tmp_path / "run", callback=Silent(), **longer)
+    found = Solution.load(tmp_path / "run", problem=Decay())
+    assert is_same(found, ended)
+    for key in ("status", "errors", "selected_step", "score"):
+        assert found.result[key] == ended.result[key]
+
+
+def test_a_worse_end_does_not_replace_a_better_one(tmp_path, monkeypatch):
+    """Not at the end of the resumed run, nor in one that is killed and resumed."""
+
+    def trained(rate, max_steps, **options):
+        optimizer = optim.Adam(rate)
+        recipe = tiny_recipe(optimizer=optimizer, check_every=4, max_steps=max_steps)
+        options |= {"save_every": 0.0, "callback": Silent()}
+        return vrba.solve(Decay(), recipe, run=tmp_path / "run", **options)
+
+    ended = trained(0.01, 5)
+    assert ended.result["selected_step"] == 5
+    with monkeypatch.context() as patch:
+        die_at(patch, "advance", lambda state: int(state.num_steps) >= 10)
+        with pytest.raises(Killed):
+            trained(9.0, 12, resume=True)
+    found = Solution.load(tmp_path / "run", problem=Decay())
+    assert found.result["status"] == "The run has not ended."
+    again = trained(9.0, 12, resume=True)
+    assert again.result["last_score"] > ended.result["last_score"]
+    for one in (found, again):
+        assert one.result["selected_step"] == 5
+        assert one.result["score"] == ended.result["score"]
+        same = jax.tree.map(np.array_equal, one.params, ended.params)
+        assert all(jax.tree.leaves(same))
 
 
 def test_a_changed_recipe_is_written_down(unbroken, tmp_path):
@@ -313,6 +465,18 @@ def test_other_policies_terms_and_types_resume(tmp_path, monkeypatch):
             vrba.solve(problem, recipe, run=tmp_path / "run", **options)
     found = vrba.solve(problem, run=tmp_path / "run", resume=True, **options)
     assert is_same(found, whole)
+
+
+@pytest.mark.parametrize(
+    "content", [b"{}", b"[]", b"null", b"\xff", b'{"format": 3, "problem": {}}']
+)
+def test_a_damaged_description_is_named(content, tmp_path):
+    (tmp_path / "recipe.json").write_bytes(content)
+    for read in (Solution.load, vrba.Operator.load, resume):
+        if read is vrba.Operator.load and b"problem" in content:
+            continue
+        with pytest.raises(BrokenFileError, match="recipe.json` is damaged"):
+            read(tmp_path)
 
 
 def test_loading_runs_no_code(unbroken, tmp_path):

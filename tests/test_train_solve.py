@@ -2,6 +2,7 @@
 
 import dataclasses
 import io
+import json
 
 import equinox as eqx
 import jax
@@ -311,6 +312,15 @@ def test_data_take_no_part_in_the_selection(pair):
     assert squares["data of u"] > 0
     rest = sum(square for name, square in squares.items() if name != "data of u")
     assert pair.result["score"] == pytest.approx(rest)
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path):
+    given = {"seed": np.int64(3), "minutes": np.int64(1), "run": tmp_path / "run"}
+    found = vrba.solve(Decay(), tiny_recipe(max_steps=1), callback=Silent(), **given)
+    about = json.loads((tmp_path / "run" / "recipe.json").read_text())
+    assert (about["seed"], about["minutes"]) == (3, 1)
+    same = vrba.solve(Decay(), tiny_recipe(max_steps=1), 3, callback=Silent())
+    assert np.array_equal(found(1.0), same(1.0))
 
 
 def test_seeds_are_checked():

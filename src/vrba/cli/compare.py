@@ -9,9 +9,10 @@ from typing import Annotated, Any
 
 from tyro.conf import OmitArgPrefixes, arg
 
-from ..core import precision
+from ..core import is_same, precision
 from ..data import open_pairs
 from ..report.markup import PAGE
+from ..train.train_operator import is_same_data
 from ._base import (
     DONE,
     FAILED,
@@ -270,7 +271,8 @@ def _resumed(flags: Compare, out: Path) -> _Plan:
             subject = Pairing(pairs, settings.target, scale, OperatorFlags())
         else:
             subject = Equation(settings.target, settings.set, RecipeFlags())
-    if json.loads(as_json(subject.describe())) != described:
+    is_alike = is_same_data if settings.command == "train" else is_same
+    if not is_alike(described, json.loads(as_json(subject.describe()))):
         raise UsageError(
             f"`{settings.target}` has changed since `{out}` was begun: arms would not "
             "have had the same to do. Begin a new comparison."

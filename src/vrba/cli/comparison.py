@@ -90,8 +90,7 @@ class ComparisonFolder:
 
     def is_begun(self, arm: str, seed: int) -> bool:
         """Whether there is something to go on with."""
-        run = RunFolder(self.run(arm, seed))
-        return run.recipe_file.exists() and run.checkpoint("latest").exists()
+        return RunFolder(self.run(arm, seed)).holds_run
 
     def write(
         self,
@@ -116,7 +115,7 @@ class ComparisonFolder:
         for run in settings.runs():
             folder = RunFolder(self.run(*run))
             if folder.recipe_file.exists():
-                one = folder.about()["program"]
+                one = folder.about().get("program", {})
                 found += [] if one in found else [one]
         return found
 

@@ -143,9 +143,7 @@ def with_arm(recipe: OperatorRecipe, name: str | None) -> OperatorRecipe:
 
 def resumed_operator_recipe(run: Path, steps: int | None) -> OperatorRecipe:
     """The recipe of a run, with another number of steps if given."""
-    about = RunFolder(run).about()
-    if "operator" not in about:
-        raise UsageError(f"`{run}` is a run of `vrba solve`: resume it with that.")
+    about = RunFolder(run).about_operator()
     recipe = rebuild(about["operator"], known_classes())
     if steps is not None and _has_end(recipe):
         raise UsageError(
@@ -166,7 +164,7 @@ def open_target(target: str | None, scale: str | None, run: Path | None) -> Path
         return data_file(target, scale)
     if scale is not None:
         raise UsageError(f"`--scale {scale}` needs the name of the data.")
-    file = None if run is None else RunFolder(run).about().get("file")
+    file = None if run is None else RunFolder(run).about_operator().get("file")
     if file is None:
         raise UsageError(f"Give the data: a file, or one of {listed(known_makers())}.")
     if not Path(file).exists():

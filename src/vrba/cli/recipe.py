@@ -120,7 +120,7 @@ def load_start(run: Path, problem: AbstractProblem) -> Solution:
     """The solution in a folder, to begin from. The problem may have changed since: only
     the network is taken, and that must have been made for as many fields."""
     folder = RunFolder(run)
-    about = folder.about()
+    about = folder.about_problem()
     described = _described(run)
     model = rebuild(described["model"], known_classes())
     small = Recipe(model=model, dtype=described["dtype"], num_points=1, pool_size=1)
@@ -152,7 +152,7 @@ def _is_readable(description: Any) -> bool:
 
 def _described(run: Path) -> dict[str, Any]:
     try:
-        return RunFolder(run).about()["recipe"]
+        return RunFolder(run).about_problem()["recipe"]
     except ValueError as error:
         raise UsageError(str(error)) from error
 

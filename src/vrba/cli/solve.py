@@ -37,7 +37,7 @@ from .recipe import (
     unreadable_parts,
 )
 from .retelling import retold, teller
-from .target import file_of, free_folder, load_problem, name_of
+from .target import file_of, folder_for, load_problem, name_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,7 +123,7 @@ def _check(flags: Solve) -> None:
     if flags.export is not None:
         _check_export(flags.export)
     for folder in [] if flags.out is None else _folders(flags, flags.out):
-        if RunFolder(folder).recipe_file.exists():
+        if RunFolder(folder).holds_run:
             raise UsageError(
                 f"`{folder}` already holds a run: go on with `--resume {folder}`, or "
                 "choose another folder."
@@ -167,13 +167,13 @@ def _solve_all(
     if flags.start is not None:
         start = load_start(flags.start, problem)
         check_start(start, recipe, flags.start)
-    out = flags.out or free_folder(Path("runs") / name_of(flags.target or ""))
     solutions, runs = [], []
-    for seed, run in enumerate(_folders(flags, out), start=flags.seed):
-        solutions.append(_solve_one(flags, problem, recipe, seed, run, start))
-        runs.append(run)
-        if status_of(solutions[-1]) == "interrupted":
-            break
+    with folder_for(flags.out, Path("runs") / name_of(flags.target or "")) as out:
+        for seed, run in enumerate(_folders(flags, out), start=flags.seed):
+            solutions.append(_solve_one(flags, problem, recipe, seed, run, start))
+            runs.append(run)
+            if status_of(solutions[-1]) == "interrupted":
+                break
     return solutions, runs
 
 

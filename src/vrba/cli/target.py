@@ -8,7 +8,8 @@ import re
 import sys
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +35,31 @@ def name_of(target: str) -> str:
 
 
 def free_folder(wanted: Path) -> Path:
-    """The folder, or the first that is free with a number after it."""
+    """The folder, or the first that is free with a number after it; made at once, so
+    that nobody else takes it."""
     path, number = wanted, 1
-    while path.exists():
-        number += 1
-        path = wanted.with_name(f"{wanted.name}-{number}")
-    return path
+    while True:
+        try:
+            path.mkdir(parents=True)
+            return path
+        except FileExistsError:
+            number += 1
+            path = wanted.with_name(f"{wanted.name}-{number}")
+
+
+@contextmanager
+def folder_for(given: Path | None, wanted: Path) -> Iterator[Path]:
+    """The folder that is given, or a free one, which is dropped if nothing comes into
+    it."""
+    if given is not None:
+        yield given
+        return
+    path = free_folder(wanted)
+    try:
+        yield path
+    finally:
+        with suppress(OSError):  # it is not empty
+            path.rmdir()
 
 
 def load_problem(target: str, settings: Sequence[str]) -> AbstractProblem:

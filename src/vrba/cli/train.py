@@ -25,7 +25,7 @@ from .operator_recipe import (
 )
 from .outcome import as_json, is_bad
 from .retelling import retold, teller
-from .target import free_folder
+from .target import folder_for
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,29 +69,9 @@ class Train(AbstractFolderCommand):
                 recipe = new_operator_recipe(self.recipe, pairs)
             else:
                 recipe = resumed_operator_recipe(self.resume, self.recipe.steps)
-        folder = self.resume or self.out or free_folder(Path("runs") / path.stem)
-        panel = Panel() if sys.stderr.isatty() else None
-        seed = self.seed
-        if self.resume is not None:
-            seed = RunFolder(folder).about()["seed"]
-        try:
-            operator = train_operator(
-                path,
-                recipe,
-                seed,
-                self.minutes,
-                folder,
-                resume=self.resume is not None,
-                callback=teller(panel, folder, has_tensorboard=self.tensorboard),
-                command=retold(self.words),
-            )
-        except KeyboardInterrupt:  # before the first step, or at the second Ctrl-C
-            if RunFolder(folder).checkpoint("latest").exists():
-                sys.stderr.write(_how_to_resume(folder))
-            raise
-        finally:
-            if panel is not None:
-                panel.close()
+        given = self.resume or self.out
+        with folder_for(given, Path("runs") / path.stem) as folder:
+            operator = _train(self, path, recipe, folder)
         status = ending(operator.result["status"])
         if status == "interrupted":
             sys.stderr.write(f"Stopped, and all is saved. {_how_to_resume(folder)}")
@@ -105,6 +85,32 @@ class Train(AbstractFolderCommand):
         if status == "interrupted":
             return INTERRUPTED
         return FAILED if is_bad(status) else DONE
+
+
+def _train(flags: Train, path: Path, recipe: Any, folder: Path) -> Operator:
+    """The run, with a panel on a terminal and lines elsewhere."""
+    panel = Panel() if sys.stderr.isatty() else None
+    seed = flags.seed
+    if flags.resume is not None:
+        seed = RunFolder(folder).about_operator()["seed"]
+    try:
+        return train_operator(
+            path,
+            recipe,
+            seed,
+            flags.minutes,
+            folder,
+            resume=flags.resume is not None,
+            callback=teller(panel, folder, has_tensorboard=flags.tensorboard),
+            command=retold(flags.words),
+        )
+    except KeyboardInterrupt:  # before the first step, or at the second Ctrl-C
+        if RunFolder(folder).checkpoint("latest").exists():
+            sys.stderr.write(_how_to_resume(folder))
+        raise
+    finally:
+        if panel is not None:
+            panel.close()
 
 
 def _check(flags: Train) -> None:
@@ -122,7 +128,7 @@ def _check(flags: Train) -> None:
         wrong = [name for name, value in given.items() if value is not None]
         if wrong:
             raise UsageError(f"`--{wrong[0]}` is that of the run with `--resume`.")
-    if flags.out is not None and RunFolder(flags.out).recipe_file.exists():
+    if flags.out is not None and RunFolder(flags.out).holds_run:
         raise UsageError(
             f"`{flags.out}` already holds a run: go on with `--resume {flags.out}`, or "
             "choose another folder."

@@ -3,6 +3,7 @@
 from .checkpoint import BrokenFileError as BrokenFileError
 from .checkpoint import load_header as load_header
 from .checkpoint import load_tree as load_tree
+from .checkpoint import read_arrays as read_arrays
 from .checkpoint import save_tree as save_tree
 from .checkpoint import write_atomically as write_atomically
 from .checks import as_floats as as_floats
@@ -14,6 +15,7 @@ from .checks import check_positive as check_positive
 from .checks import check_real as check_real
 from .checks import is_number as is_number
 from .describe import describe as describe
+from .describe import is_same as is_same
 from .describe import rebuild as rebuild
 from .describe import shown as shown
 from .dtypes import float_dtype as float_dtype
@@ -24,11 +26,13 @@ from .flat import check_trained as check_trained
 from .flat import flatten as flatten
 from .flat import flatten_gradient as flatten_gradient
 from .flat import with_dtype as with_dtype
+from .functions import code_of_class as code_of_class
 from .precision import precision as precision
 from .progress import AbstractCallback as AbstractCallback
 from .progress import Plan as Plan
 from .progress import span as span
 from .record import append_line as append_line
+from .record import read_json as read_json
 from .record import read_last_line as read_last_line
 from .record import read_lines as read_lines
 from .result import ending as ending

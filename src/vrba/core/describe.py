@@ -2,11 +2,14 @@
 
 import dataclasses
 import hashlib
+import json
 import re
 from typing import Any
 
 import equinox as eqx
 import numpy as np
+
+from .functions import details_of, name_of
 
 
 def shown(name: str) -> str:
@@ -17,27 +20,54 @@ def shown(name: str) -> str:
 def describe(value: Any) -> Any:
     """Modules as `{"class": name, setting: ...}`; numbers, strings, lists as they are.
 
-    A function becomes `{"function": name}`, an array `{"array": fingerprint}`: enough
-    to tell whether they are the same, not to make them.
+    A function becomes `{"function": name}` with what else tells it from others, an
+    array `{"array": fingerprint}`: enough to tell whether they are the same, not to
+    make them.
     """
+    return _described(value, ())
+
+
+def _described(value: Any, within: tuple[Any, ...]) -> Any:
+    """The same within values, of which a function may hold itself."""
+    inner = lambda part: _described(part, (*within, value))
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.generic) or (hasattr(value, "ndim") and value.ndim == 0):
-        return value.item()
+        return inner(value.item())
     if isinstance(value, tuple | list):
-        return [describe(part) for part in value]
+        return [inner(part) for part in value]
     if isinstance(value, dict):
-        return {str(key): describe(part) for key, part in value.items()}
+        return {str(key): inner(part) for key, part in value.items()}
     if isinstance(value, eqx.Module):
         fields = [field.name for field in dataclasses.fields(value)]
-        found = {name: describe(getattr(value, name)) for name in fields}
+        found = {name: inner(getattr(value, name)) for name in fields}
         return {"class": type(value).__name__, **found}
     if hasattr(value, "dtype") and hasattr(value, "shape"):
         array = np.ascontiguousarray(value)
         digest = hashlib.sha256(array.tobytes()).hexdigest()
         return {"array": f"{array.dtype}{array.shape} {digest}"}
-    name = getattr(value, "__qualname__", type(value).__qualname__)
-    return {"function": f"{getattr(value, '__module__', '')}.{name}"}
+    found = {"function": name_of(value)}
+    if any(value is one for one in within):
+        return found
+    return found | details_of(value, inner)
+
+
+def is_same(before: Any, now: Any) -> bool:
+    """Whether two descriptions tell the same, as far as the first tells it: what is
+    said of an object may be older. Code that two versions of Python have compiled
+    cannot be compared."""
+    if isinstance(before, list) and isinstance(now, list):
+        return len(before) == len(now) and all(map(is_same, before, now))
+    if not isinstance(before, dict) or not isinstance(now, dict):
+        return before == now or json.dumps(before) == json.dumps(now)  # NaN is itself
+    if "python" in before and before["python"] != now.get("python"):
+        return True
+    is_object = not before.keys().isdisjoint({"class", "function"})
+    if not is_object and before.keys() != now.keys():
+        return False
+    return all(
+        name in now and is_same(part, now[name]) for name, part in before.items()
+    )
 
 
 def _defaults(fields: dict[str, Any]) -> dict[str, Any]:

@@ -1,11 +1,8 @@
 """A run as its folder tells it, also while it goes on."""
 
 import dataclasses
-import json
 import os
 import re
-import zipfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +12,8 @@ from ..core import (
     BrokenFileError,
     load_header,
     operator_sentence,
+    read_arrays,
+    read_json,
     read_lines,
     result_sentence,
 )
@@ -25,7 +24,8 @@ Entry = dict[str, Any]
 @dataclasses.dataclass(frozen=True)
 class RunRecord:
     """What was asked for (`about`), logged (`record`), found (`result`), its arrays for
-    figures (`fields`), and the points drawn at some steps (`drawn`).
+    figures (`fields`), the points drawn at some steps (`drawn`), and what is wrong with
+    its files (`complaint`).
 
     What is not there yet is empty, `fields` is None; `result` has a status only once
     the run has ended.
@@ -37,6 +37,7 @@ class RunRecord:
     fields: dict[str, np.ndarray] | None = None
     result: dict[str, Any] = dataclasses.field(default_factory=dict)
     drawn: dict[int, np.ndarray] = dataclasses.field(default_factory=dict)
+    complaint: str | None = None
 
     @staticmethod
     def read(path: str | os.PathLike[str], *, has_arrays: bool = True) -> "RunRecord":
@@ -45,13 +46,19 @@ class RunRecord:
         path = Path(path)
         about = read_json(path / "recipe.json", f"`{path}` is no run folder")
         best, arrays = path / "checkpoint" / "best.npz", path / "fields.npz"
+        fields, complaint = None, None
+        try:
+            fields = read_arrays(arrays) if has_arrays and arrays.exists() else None
+        except BrokenFileError as error:
+            complaint = f"{error} What is drawn from it is left out."
         return RunRecord(
             path,
             about,
-            read_record(path),
-            _arrays(arrays) if has_arrays and arrays.exists() else None,
+            read_lines(path / "metrics.jsonl"),
+            fields,
             load_header(best) if best.exists() else {},
             _drawn(path / "drawn") if has_arrays else {},
+            complaint,
         )
 
     @property
@@ -122,10 +129,13 @@ class RunRecord:
 
     def arrays(self, *names: str) -> dict[str, np.ndarray]:
         """Some of its arrays for figures, from its folder unless they were read; what
-        is not there is left out."""
+        is not there or damaged is left out."""
         path, known = self.path / "fields.npz", self.fields
         if known is None:
-            return _arrays(path, names) if path.exists() else {}
+            try:
+                return read_arrays(path, names) if path.exists() else {}
+            except BrokenFileError:
+                return {}
         return {name: known[name] for name in names if name in known}
 
     def _last(self, key: str) -> Any:
@@ -133,39 +143,10 @@ class RunRecord:
         return (self.record[-1].get(key) if self.record else None) or 0
 
 
-def read_json(path: Path, complaint: str) -> dict[str, Any]:
-    """A JSON object; the complaint says what a folder without it is not."""
-    if not path.exists():
-        raise ValueError(f"{complaint}: it has no {path.name}.")
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise BrokenFileError(f"`{path}` is damaged: {error}.") from error
-    if not isinstance(content, dict):
-        raise BrokenFileError(f"`{path}` is damaged: it holds no settings.")
-    return content
-
-
-def read_record(path: Path) -> list[Entry]:
-    """What a run has logged so far; an entry without a step is none."""
-    lines = read_lines(path / "metrics.jsonl")
-    return [one for one in lines if "step" in one]
-
-
 def _part(values: dict[str, Any], key: str) -> dict[str, Any]:
     """The settings under a key, if there are any."""
     found = values.get(key)
     return found if isinstance(found, dict) else {}
-
-
-def _arrays(path: Path, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
-    """The arrays of a file, or those of them that are named."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            wanted = file.files if names is None else names
-            return {name: file[name] for name in wanted if name in file.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise BrokenFileError(f"`{path}` is not whole: {error}.") from error
 
 
 def _drawn(folder: Path) -> dict[int, np.ndarray]:

@@ -15,6 +15,7 @@ def page_of_run(run: RunRecord) -> Page:
     """Title, result, sections and figures of a page about one run."""
     status = run.result.get("status", "The run has not ended.")
     head = paragraph(run.sentence(), "result") + paragraph(status, "quiet")
+    head += paragraph(run.complaint, "quiet") if run.complaint else ""
     sections = [Section("warnings", "Warnings", _warnings(run))]
     if errors := error_rows(run):
         sections.append(Section("accuracy", "Accuracy", table(errors)))
@@ -34,7 +35,7 @@ def page_of_run(run: RunRecord) -> Page:
 
 def settings_rows(values: Any, depth: int = 0) -> Iterator[tuple[int, str, str]]:
     """Nested settings as depth, name and value; of an object its class is the value."""
-    skipped = ("class", "command", "format", "frame", "program", "source")
+    skipped = ("class", "code", "command", "format", "frame", "program", "source")
     for name, value in values.items():
         if name in skipped:
             continue

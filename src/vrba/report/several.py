@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core import ending
-from .run import Entry, RunRecord, read_json
+from ..core import ending, read_json
+from .run import Entry, RunRecord
 from .summary import MEASURES, result_of, run_of, summarise
 
 FILE = "comparison.json"

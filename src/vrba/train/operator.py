@@ -58,9 +58,7 @@ class Operator:
         """From the folder of a run, of which no code is run. A recipe with a model of
         your own, or with functions in it, must be given again."""
         folder = RunFolder(run)
-        about = folder.about()
-        if "operator" not in about:
-            raise ValueError(f"`{run}` is a run of `solve`: use `vrba.Solution.load`.")
+        about = folder.about_operator()
         if "frame" not in about:
             raise ValueError(
                 f"`{run}` was made by another version of vrba: train again."

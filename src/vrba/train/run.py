@@ -5,14 +5,17 @@ import math
 import time
 from typing import Any
 
+import equinox as eqx
 import jax
+import jax.numpy as jnp
 
 from ..core import Status
 from ..diagnose import find_warnings, listen
 from ._base import AbstractTrainer
 from .callbacks import AbstractCallback, Plan
+from .folder_lock import at_work
 from .loop import run_loop, watch_signals
-from .run_folder import RunFolder
+from .run_folder import Kept, RunFolder
 
 
 class AbstractRun(abc.ABC):
@@ -36,9 +39,19 @@ class AbstractRun(abc.ABC):
         self.record: list[dict[str, Any]] = []
         self.pace = math.nan
         self.warned: set[str] = set()
+        self.kept: Kept | None = None
 
     def go(self, start: Any, resume: bool) -> Any:
-        """Trains; the time counts compilation, but not what `prepare` does."""
+        """Trains, with the folder to itself."""
+        if self.folder is None:
+            return self.train(start, resume)
+        with at_work(self.folder.path):
+            if not resume:
+                self.folder.check_free()
+            return self.train(start, resume)
+
+    def train(self, start: Any, resume: bool) -> Any:
+        """The time counts compilation, but not what `prepare` does."""
         trainer, folder = self.trainer, self.folder
         self.prepare()
         begun, seconds = time.monotonic(), 0.0
@@ -47,12 +60,13 @@ class AbstractRun(abc.ABC):
             seconds = header["seconds"]
             self.record = folder.rewind(int(state.num_steps))
             self.warned = {warning.name for warning in find_warnings(self.record)}
-            self.save(state, seconds)  # it has not ended any more
+            self.kept = folder.load_kept(state.params)
+            folder.write_about(self.about)
         else:
             state = self.begin(start)
+            if folder is not None:
+                folder.write_about(self.about)
             self.save(state, 0.0)
-        if folder is not None:
-            folder.write_about(self.about)
         self.pace = _pace(trainer, state)
         plan = self.plan(state, seconds)
         self.planned(seconds + plan.seconds)
@@ -102,7 +116,19 @@ class AbstractRun(abc.ABC):
         """A checkpoint, if there is a folder."""
         if self.folder is not None:
             header = {"seconds": seconds, "step": int(state.num_steps)}
-            self.folder.save(self.trainer, state, header)
+            self.folder.save(self.trainer, state, self.selected(state), header)
+
+    def selected(self, state: Any) -> Any:
+        """The state with the better of its best iterate and that which the run had come
+        to when it was resumed: where it once ended is checked there only, and is no
+        part of an unbroken run."""
+        kept = self.kept
+        if kept is None or not kept.score < float(state.best_score):
+            return state
+        dtypes = state.best_score.dtype, state.best_step.dtype
+        numbers = map(jnp.asarray, (kept.score, kept.step), dtypes)
+        where = lambda s: (s.best_params, s.best_score, s.best_step)
+        return eqx.tree_at(where, state, (kept.params, *numbers))
 
     @abc.abstractmethod
     def prepare(self) -> None:

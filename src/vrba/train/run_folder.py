@@ -1,5 +1,6 @@
 """A run on disk: what was asked for, what was logged, where it stands."""
 
+import dataclasses
 import hashlib
 import inspect
 import io
@@ -13,9 +14,11 @@ import numpy as np
 from ..core import (
     BrokenFileError,
     append_line,
+    code_of_class,
     describe,
     load_header,
     load_tree,
+    read_json,
     read_lines,
     save_tree,
     write_atomically,
@@ -25,6 +28,15 @@ from ._base import AbstractTrainer
 
 FORMAT = 3  # of a checkpoint
 _INTERNAL = ("checksum", "num_leaves", "stage")  # of its header
+
+
+@dataclasses.dataclass(frozen=True)
+class Kept:
+    """An iterate that was selected before, its step and its score."""
+
+    params: Any
+    step: int
+    score: float
 
 
 class RunFolder:
@@ -53,9 +65,16 @@ class RunFolder:
         """A file of the folder `checkpoint`."""
         return self.path / "checkpoint" / f"{name}.npz"
 
+    @property
+    def holds_run(self) -> bool:
+        """Whether there is a run that can be looked at: one that was killed before its
+        first checkpoint is none."""
+        checkpoints = (self.path / "checkpoint").glob("*.npz")
+        return self.recipe_file.exists() and any(checkpoints)
+
     def check_free(self) -> None:
         """Refuses a folder that holds another run."""
-        if self.recipe_file.exists():
+        if self.holds_run:
             raise ValueError(
                 f"`{self.path}` already holds a run: resume it, or choose another "
                 "folder."
@@ -68,14 +87,51 @@ class RunFolder:
 
     def about(self) -> dict[str, Any]:
         """What `write_about` wrote."""
-        if not self.recipe_file.exists():
-            raise ValueError(f"`{self.path}` is no run folder: it has no recipe.json.")
-        try:
-            return json.loads(self.recipe_file.read_text(encoding="utf-8"))
-        except json.JSONDecodeError as error:
+        return read_json(self.recipe_file, f"`{self.path}` is no run folder")
+
+    def about_problem(self) -> dict[str, Any]:
+        """The same of a run that solves a problem, and not of another."""
+        about = self.about()
+        if "operator" in about:
+            raise ValueError(
+                f"`{self.path}` is a run of `vrba train`: resume it with that, or read "
+                "it with `vrba.Operator.load`."
+            )
+        settings = {
+            "problem": ("name", "settings", "is_shipped"),
+            "recipe": ("model", "optimizer", "policy", "dtype"),
+        }
+        return self._checked(about, settings, ("minutes", "block_size"))
+
+    def about_operator(self) -> dict[str, Any]:
+        """The same of a run that trains an operator, and not of another."""
+        about = self.about()
+        if "problem" in about:
+            raise ValueError(
+                f"`{self.path}` is a run of `vrba solve`: resume it with that, or read "
+                "it with `vrba.Solution.load`."
+            )
+        return self._checked(about, {"operator": (), "data": ()}, ("minutes",))
+
+    def _checked(
+        self,
+        about: dict[str, Any],
+        settings: dict[str, tuple[str, ...]],
+        names: tuple[str, ...],
+    ) -> dict[str, Any]:
+        """Refuses a file that lacks settings, some of which have settings of theirs."""
+        lacking = [name for name in ("format", "seed", *names) if name not in about]
+        for part, wanted in settings.items():
+            found = about.get(part)
+            if not isinstance(found, dict):
+                lacking.append(part)
+            else:
+                lacking += [f"{part}.{name}" for name in wanted if name not in found]
+        if lacking:
             raise BrokenFileError(
-                f"`{self.recipe_file}` is damaged: {error}."
-            ) from error
+                f"`{self.recipe_file}` is damaged: it has no `{lacking[0]}`."
+            )
+        return about
 
     def log(self, entry: dict[str, Any]) -> None:
         """Adds a line to the log."""
@@ -96,14 +152,21 @@ class RunFolder:
         return kept
 
     def save(
-        self, trainer: AbstractTrainer, state: Any, header: dict[str, Any]
+        self,
+        trainer: AbstractTrainer,
+        state: Any,
+        selected: Any,
+        header: dict[str, Any],
     ) -> None:
-        """The state of training; the checkpoint before it is kept as well."""
+        """The state of training, and the same with what is selected of the whole run;
+        the checkpoint before it is kept as well."""
         latest, previous = self.checkpoint("latest"), self.checkpoint("previous")
         coming = self.checkpoint("coming")
         about = header | {"stage": trainer.stage(state)}
         save_tree(coming, state, about)
-        self.save_best(state, about)
+        best = {"selected_step": int(selected.best_step)}
+        best |= {"score": float(selected.best_score)}
+        self.save_best(selected, about | best)
         if latest.exists():
             os.replace(latest, previous)
         os.replace(coming, latest)
@@ -130,20 +193,33 @@ class RunFolder:
         both, header = load_tree(self.checkpoint("best"), (like, like))
         return both, {k: v for k, v in header.items() if k not in _INTERNAL}
 
+    def load_kept(self, like: Any) -> Kept | None:
+        """The selected iterate, unless it is damaged or nothing is told of it."""
+        try:
+            (best, _), header = self.load_best(like)
+            return Kept(best, header["selected_step"], header["score"])
+        except (BrokenFileError, FileNotFoundError, KeyError):
+            return None
+
     def load(self, trainer: AbstractTrainer) -> tuple[Any, dict[str, Any]]:
         """The latest checkpoint that is whole."""
         problems = []
         order = ("coming", "latest", "previous")
         names = [name for name in order if self.checkpoint(name).exists()]
         if not names:
-            raise ValueError(
-                f"`{self.path}` holds a solution, not a run that can be resumed: begin "
-                "a new one from it with `start`."
+            found = (
+                "a solution, not a run that can be resumed: begin a new one from it "
             )
+            found += "with `start`."
+            if not self.checkpoint("best").exists():
+                found = "no checkpoint yet: begin the run again, without resuming."
+            raise ValueError(f"`{self.path}` holds {found}")
         for name in names:
             path = self.checkpoint(name)
             try:
-                stage = load_header(path)["stage"]
+                stage = load_header(path).get("stage")
+                if stage is None:
+                    raise BrokenFileError(f"`{path}` holds no state of training.")
                 return load_tree(path, trainer.like(stage))
             except BrokenFileError as error:
                 problems.append(str(error))
@@ -163,7 +239,8 @@ class RunFolder:
 
     def drawn_files(self) -> dict[int, Path]:
         """What `save_drawn` wrote, by step."""
-        found = {int(p.stem): p for p in (self.path / "drawn").glob("*.npy")}
+        files = (self.path / "drawn").glob("*.npy")
+        found = {int(p.stem): p for p in files if p.stem.isdecimal()}
         return dict(sorted(found.items()))
 
     def save_fields(self, arrays: dict[str, np.ndarray]) -> None:
@@ -174,15 +251,17 @@ class RunFolder:
 
 
 def describe_problem(problem: AbstractProblem) -> dict[str, Any]:
-    """The class, its settings, and a fingerprint of the file that defines it."""
-    kind = type(problem)
+    """The class, its settings, and a fingerprint of the file that defines it, or of the
+    code of what was typed into a notebook or an interpreter."""
+    kind, typed = type(problem), {}
     try:
         source = Path(inspect.getfile(kind)).read_bytes()
     except (OSError, TypeError):
-        source = b""  # typed into a notebook or an interpreter
+        source, typed = b"", {"code": code_of_class(kind, describe)}
     return {
         "name": kind.__name__,
         "is_shipped": kind.__module__.startswith("vrba.problems"),
         "settings": describe(problem),
         "source": hashlib.sha256(source).hexdigest(),
+        **typed,
     }

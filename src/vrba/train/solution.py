@@ -21,6 +21,7 @@ from .. import problems
 from ..core import (
     as_floats,
     check_count,
+    is_same,
     precision,
     rebuild,
     result_sentence,
@@ -173,7 +174,7 @@ class Solution(eqx.Module):
         problem that does not come with the package must be given, and so must a recipe
         that holds functions."""
         folder = RunFolder(path)
-        about = folder.about()
+        about = folder.about_problem()
         trainer = trainer_from(about, problem, path, recipe)
         check_same(about, trainer.formulation.problem, path, ("name", "settings"))
         with precision(trainer.recipe.dtype):
@@ -350,14 +351,15 @@ def check_same(
     about: dict[str, Any],
     problem: AbstractProblem,
     path: Any,
-    keys: tuple[str, ...] = ("name", "settings", "source"),
+    keys: tuple[str, ...] = ("name", "settings", "source", "code"),
 ) -> None:
-    """Refuses another problem than that of a run."""
+    """Refuses another problem than that of a run, as far as its folder tells it."""
     there, here = about["problem"], describe_problem(problem)
-    differing = [key for key in keys if there[key] != here[key]]
-    if differing:
-        key = differing[0]
-        texts = "" if key == "source" else f": {there[key]} there, {here[key]} here"
+    for key in (key for key in keys if key in there):
+        if is_same(there[key], here.get(key)):
+            continue
+        is_told = key not in ("source", "code")
+        texts = f": {there[key]} there, {here[key]} here" if is_told else ""
         raise ValueError(
             f"`{path}` is a run of `{there['name']}` with another {key}{texts}. Give "
             "the same problem, or allow the change (`allows_change=True`, or "

@@ -36,8 +36,8 @@ from .trainer import Trainer
 def solve(
     problem: AbstractProblem | None = None,
     recipe: Recipe | None = None,
-    seed: int = 0,
-    minutes: float | int | None = None,
+    seed: int | np.integer = 0,
+    minutes: float | int | np.number | None = None,
     run: str | os.PathLike[str] | None = None,
     *,
     start: Solution | None = None,
@@ -63,6 +63,7 @@ def solve(
     100 s are too short for it unless the share is larger. `command` is how
     the run was asked for, to be told in its report.
     """
+    seed, minutes = describe(seed), describe(minutes)  # numbers of numpy as plain ones
     if minutes is not None and not minutes > 0:
         raise ValueError(f"`minutes` must be positive, got {minutes}.")
     callback = Lines() if callback is None else callback
@@ -180,6 +181,7 @@ class _Run(AbstractRun):
         if status == Status.no_descent and told < int(state.num_steps):
             # nothing comes after it; the loss of the last steps is not known here
             self.log(state, self.entry(state, last, math.nan, seconds))
+        state = self.selected(state)
         result: dict[str, Any] = {
             "step": int(state.num_steps),
             "seconds": round(seconds, 3),
@@ -240,7 +242,7 @@ def _made(problem, recipe, seed, minutes, start) -> Trainer:
 def _reopened(folder, problem, recipe, allows_change) -> tuple[Trainer, dict[str, Any]]:
     if folder is None:
         raise ValueError("`resume=True` needs the folder of a run: give `run`.")
-    about = folder.about()
+    about = folder.about_problem()
     if about["format"] != FORMAT:
         raise ValueError(
             f"`{folder.path}` was made by another version of vrba: its solution can be "

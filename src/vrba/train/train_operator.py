@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from ..core import Status, describe, precision, shown
+from ..core import Status, describe, is_same, precision, shown
 from ..data import Pairs, open_pairs
 from .about import program
 from .callbacks import AbstractCallback, Lines, Plan
@@ -29,8 +29,8 @@ PERCENTILES = (50, 95, 99)
 def train_operator(
     data: Pairs | str | os.PathLike[str],
     recipe: OperatorRecipe | None = None,
-    seed: int = 0,
-    minutes: float | int | None = None,
+    seed: int | np.integer = 0,
+    minutes: float | int | np.number | None = None,
     run: str | os.PathLike[str] | None = None,
     *,
     resume: bool = False,
@@ -45,6 +45,7 @@ def train_operator(
     every `save_every` seconds; `resume=True` goes on with such a run as if it had never
     stopped. Ctrl-C stops after the current step and returns what there is.
     """
+    seed, minutes = describe(seed), describe(minutes)  # numbers of numpy as plain ones
     if minutes is not None and not minutes > 0:
         raise ValueError(f"`minutes` must be positive, got {minutes}.")
     pairs, file = (data, None) if isinstance(data, Pairs) else _opened(data)
@@ -56,7 +57,7 @@ def train_operator(
         raise ValueError("`resume=True` needs the folder of a run: give `run`.")
     before = None
     if folder is not None and resume:
-        before = folder.about()
+        before = folder.about_operator()
         minutes = before["minutes"] if minutes is None else minutes
     elif folder is not None:
         folder.check_free()
@@ -89,32 +90,46 @@ def _opened(data: str | os.PathLike[str]) -> tuple[Pairs, str]:
 def fingerprint(
     pairs: Pairs, file: str | os.PathLike[str] | None = None
 ) -> dict[str, Any]:
-    """What tells data from others: a name, where they come from, shapes and moments."""
+    """What tells data from others: where they come from, shapes and moments; and their
+    name."""
     made_by = pairs.about.get("settings", {}).get("class")
     names = {} if file is None else {"name": Path(file).stem}
     names = names if made_by is None else {"name": shown(made_by)}
-    parts = pairs.load("train")
-    moments = [[float(np.mean(p)), float(np.std(p))] for p in parts]
-    shapes = [list(pairs.inputs.shape), list(pairs.outputs.shape)]
-    return names | dict(pairs.about) | {"shapes": shapes, "moments": moments}
+    counts = {"valid": pairs.num_valid, "test": pairs.num_test}
+    found = {
+        "shapes": [list(pairs.inputs.shape), list(pairs.outputs.shape)],
+        "moments": _moments(pairs, "train"),
+        "held_out": {p: _moments(pairs, p) for p, count in counts.items() if count},
+    }
+    return names | dict(pairs.about) | found
+
+
+def _moments(pairs: Pairs, part: str) -> list[list[float]]:
+    return [[float(np.mean(p)), float(np.std(p))] for p in pairs.load(part)]
+
+
+def is_same_data(before: dict[str, Any], now: dict[str, Any]) -> bool:
+    """Whether two fingerprints are of the same data, as far as the first tells it; a
+    file may have been renamed."""
+    told = {key: part for key, part in before.items() if key != "name"}
+    return is_same(told, {key: now.get(key) for key in told})
 
 
 def _check_same(before: dict[str, Any], about: dict[str, Any]) -> None:
     """Refuses to go on with another recipe, seed or data; the end may be another."""
-    if "operator" not in before:
-        raise ValueError("The folder holds a run of `solve`, not one of an operator.")
     ends = ("max_steps", "patience")
     kept = lambda recipe: {k: v for k, v in recipe.items() if k not in ends}
     before = before | {"operator": kept(before["operator"])}
     about = about | {"operator": kept(about["operator"])}
-    for name in ("operator", "data", "seed"):
-        if before[name] != about[name]:
+    same = {"operator": is_same, "data": is_same_data, "seed": is_same}
+    for name, is_alike in same.items():
+        if not is_alike(before[name], about[name]):
             raise ValueError(
                 f"The run was begun with another `{name}`: {before[name]}, not "
                 f"{about[name]}. Give the same to go on, or begin a run in another "
                 "folder."
             )
-    if before.get("frame") != about["frame"]:
+    if not is_same(before.get("frame"), about["frame"]):
         raise ValueError(
             "The run was begun with other `data`: their moments or places differ. Give "
             "the same to go on, or begin a run in another folder."
@@ -184,6 +199,7 @@ class _Run(AbstractRun):
         """The operator, with its errors on functions it has never seen."""
         trainer = self.trainer
         state, check = trainer.check(state)
+        state = self.selected(state)
         path = None if self.folder is None else self.folder.path
         result = {
             "step": int(state.num_steps),
