@@ -3,7 +3,7 @@
 import dataclasses
 import math
 import os
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -63,7 +63,8 @@ def solve(
     100 s are too short for it unless the share is larger. `command` is how
     the run was asked for, to be told in its report.
     """
-    seed, minutes = describe(seed), describe(minutes)  # numbers of numpy as plain ones
+    seed = cast(int, describe(seed))  # numbers of numpy as plain ones
+    minutes = cast(float | None, describe(minutes))
     if minutes is not None and not minutes > 0:
         raise ValueError(f"`minutes` must be positive, got {minutes}.")
     callback = Lines() if callback is None else callback

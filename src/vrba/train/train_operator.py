@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -45,7 +45,8 @@ def train_operator(
     every `save_every` seconds; `resume=True` goes on with such a run as if it had never
     stopped. Ctrl-C stops after the current step and returns what there is.
     """
-    seed, minutes = describe(seed), describe(minutes)  # numbers of numpy as plain ones
+    seed = cast(int, describe(seed))  # numbers of numpy as plain ones
+    minutes = cast(float | None, describe(minutes))
     if minutes is not None and not minutes > 0:
         raise ValueError(f"`minutes` must be positive, got {minutes}.")
     pairs, file = (data, None) if isinstance(data, Pairs) else _opened(data)
