@@ -73,7 +73,7 @@ def solve(
         if start is not None:
             raise ValueError("`start` is of no use with `resume=True`: leave one out.")
         trainer, before = _reopened(folder, problem, recipe, allows_change)
-        minutes = before["minutes"] if minutes is None else minutes
+        minutes = cast(float | None, before["minutes"] if minutes is None else minutes)
         command = before.get("command")
     else:
         if folder is not None:
