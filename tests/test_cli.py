@@ -401,7 +401,7 @@ def test_settings_become_numbers():
 def test_every_policy_can_be_made(name):
     own = vrba.Recipe().policy
     policy = make_policy(name, None, own)
-    assert policy.init(4, points=np.zeros((4, 1))) is not None
+    assert policy.init(9, points=np.zeros((9, 1))) is not None
     assert (policy is own) == (name in ("vrba", "default"))
 
 
