@@ -410,6 +410,24 @@ def test_a_worse_end_does_not_replace_a_better_one(tmp_path, monkeypatch):
         assert all(jax.tree.leaves(same))
 
 
+def test_a_changed_problem_is_selected_by_its_own_scores(tmp_path):
+    """However low those of the problem before it were."""
+    before = run(tmp_path / "run")
+    other = {"problem": Decay(rate=5.0), "allows_change": True}
+    recipe = tiny_recipe(max_steps=26)
+    options = {
+        "run": before.run,
+        "recipe": recipe,
+        "callback": Silent(),
+        "resume": True,
+    }
+    found = vrba.solve(**options, **other)
+    assert found.result["selected_step"] > before.result["step"]
+    scores = [entry["score"] for entry in found.record if entry["step"] > 20]
+    assert found.result["score"] <= min(scores)
+    assert before.result["score"] < found.result["score"]
+
+
 def test_a_changed_recipe_is_written_down(unbroken, tmp_path):
     run(tmp_path / "run")
     longer = tiny_recipe(max_steps=23, redraw_every=5)

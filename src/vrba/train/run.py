@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from ..core import Status
+from ..core import Status, is_same
 from ..diagnose import find_warnings, listen
 from ._base import AbstractTrainer
 from .callbacks import AbstractCallback, Plan
@@ -60,7 +60,10 @@ class AbstractRun(abc.ABC):
             seconds = header["seconds"]
             self.record = folder.rewind(int(state.num_steps))
             self.warned = {warning.name for warning in find_warnings(self.record)}
-            self.kept = folder.load_kept(state.params)
+            if is_same(folder.about().get("problem"), self.about.get("problem")):
+                self.kept = folder.load_kept(state.params)
+            else:  # scores of another problem say nothing
+                state = _forgetful(state)
             folder.write_about(self.about)
         else:
             state = self.begin(start)
@@ -163,6 +166,12 @@ class AbstractRun(abc.ABC):
     @abc.abstractmethod
     def finish(self, state: Any, status: Status, seconds: float) -> Any:
         """What comes of the run."""
+
+
+def _forgetful(state: Any) -> Any:
+    """The state from whose steps any iterate may be selected."""
+    worst = jnp.full_like(state.best_score, jnp.inf)
+    return eqx.tree_at(lambda s: s.best_score, state, worst)
 
 
 def _pace(trainer: AbstractTrainer, state: Any) -> float:
