@@ -501,6 +501,8 @@ def test_local_average_finds_the_nearest_points():
     policy = LocalAverage(vrba.Weighting(vrba.Quadratic()), 3)
     state = policy.init(10, points=points)
     assert set(np.asarray(state.near[4]).tolist()) == {3, 4, 5}
+    far = policy.init(10, points=points * [1e-6, 1] + [0, 5])  # other units
+    assert np.array_equal(np.sort(far.near), np.sort(state.near))
     listed = LocalAverage(policy.policy, state.near)
     spike = jnp.zeros(10).at[4].set(1.0)
     tilts = [

@@ -362,6 +362,12 @@ def test_file_of_several_problems(tmp_path):
 # Names.
 
 
+def test_a_folder_that_leads_nowhere_ends_the_search(tmp_path):
+    (tmp_path / "runs").symlink_to(tmp_path / "gone")
+    with pytest.raises(OSError, match="runs"):
+        free_folder(tmp_path / "runs" / "decay")
+
+
 def test_a_free_folder_is_taken_at_once(tmp_path):
     wanted = tmp_path / "runs" / "decay"
     assert free_folder(wanted) == wanted and wanted.is_dir()

@@ -4,17 +4,20 @@ import json
 
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 from cli_cases import call
 
 import vrba
 from vrba import adapt, optim
-from vrba.cli.recipe import RecipeFlags, dtype_asked, new_recipe
-from vrba.core import precision
+from vrba.cli._base import UsageError
+from vrba.cli.recipe import RecipeFlags, dtype_asked, new_recipe, resumed_recipe
+from vrba.core import describe, precision
 from vrba.fields import Field
 from vrba.problems import AllenCahn, Burgers, Formulation, Poisson
-from vrba.train import GradientNorms, published
+from vrba.train import GradientNorms, RunFolder, published
 from vrba.train.recipe import num_params_of
+from vrba.train.run_folder import describe_problem
 
 pytestmark = pytest.mark.xdist_group("recipes")  # one folder
 
@@ -147,3 +150,27 @@ def test_recipes_are_listed():
     _, out, _ = call("list", "recipes", "--json")
     names = {name for e in json.loads(out)["recipes"] for name in e["names"]}
     assert names == {"adam-weighting", "ssbroyden-sampling"}
+
+
+@pytest.mark.parametrize("part", ["optimizer", "policy"])
+def test_what_a_folder_cannot_give_is_given_again(part, tmp_path):
+    unread = {
+        "optimizer": optim.FromOptax(optax.adam(1e-3)),
+        "policy": vrba.Sampling(vrba.Custom(lambda s: s**2)),
+    }
+    recipe = vrba.Recipe(num_points=7, **{part: unread[part]})
+    about = {
+        "problem": describe_problem(Poisson()),
+        "recipe": describe(recipe),
+        "seed": 0,
+        "minutes": None,
+        "block_size": 8,
+    }
+    RunFolder(tmp_path).write_about(about)
+    with pytest.raises(UsageError, match=f"`--{part} NAME`"):
+        resumed_recipe(RecipeFlags(), tmp_path)
+    word = {"optimizer": "adam", "policy": "rad"}[part]
+    found = resumed_recipe(RecipeFlags(**{part: word}), tmp_path)
+    assert found.num_points == 7
+    given = {"optimizer": optim.Adam(), "policy": adapt.presets.rad()}
+    assert getattr(found, part) == given[part]

@@ -253,6 +253,40 @@ def test_what_is_compared():
     assert not is_same(code, {"python": "3.1", "digest": "b"})
 
 
+CLOSED_OVER = {
+    "module": np,
+    "module of jax": jnp,
+    "type": np.float64,
+    "dtype": np.dtype("f4"),
+    "key": jax.random.key(0),
+    "keys": jax.random.split(jax.random.key(0), 3),
+    "long double": np.longdouble(1),
+    "objects": np.asarray([1, "a", None], object),
+    "half": jnp.ones((), jnp.bfloat16),
+}
+
+
+@pytest.mark.parametrize("name", CLOSED_OVER)
+def test_anything_that_a_function_closes_over_is_described(name):
+    """The same in every process: no address is in it."""
+    value = CLOSED_OVER[name]
+    found = json.dumps([describe(lambda x: (value, x)), describe(value)])
+    assert "0x" not in found
+    assert found == json.dumps([describe(lambda x: (value, x)), describe(value)])
+
+
+def test_fingerprints_are_those_of_every_process():
+    code = (
+        "import numpy as np, jax.numpy as jnp, json; from vrba.core import describe\n"
+        "def make(*held):\n    return lambda x: (held, jnp.sin(x))\n"
+        "objects = np.asarray([1, 'a', None], object)\n"
+        "print(json.dumps(describe(make(np, jnp, np.float64, objects, {'b', 'a'}))))"
+    )
+    words = [sys.executable, "-c", code]
+    run = lambda: subprocess.run(words, capture_output=True, check=True).stdout
+    assert run() == run()
+
+
 def test_settings_that_an_older_file_lacks_have_their_defaults():
     """Of a value, of one that is made, and of a setting within."""
     described = describe(vrba.Recipe(optimizer=vrba.optim.LevenbergMarquardt()))

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -408,6 +409,24 @@ def test_a_worse_end_does_not_replace_a_better_one(tmp_path, monkeypatch):
         assert one.result["score"] == ended.result["score"]
         same = jax.tree.map(np.array_equal, one.params, ended.params)
         assert all(jax.tree.leaves(same))
+
+
+def test_a_comment_in_the_file_loses_no_solution(tmp_path, monkeypatch):
+    """Judged again, by a problem that is described otherwise."""
+    ended = run(tmp_path / "run")
+    about = RunFolder(tmp_path / "run").about()
+    about["problem"]["source"] = "another"
+    RunFolder(tmp_path / "run").write_about(about)
+    again = resume(tmp_path / "run", allows_change=True)
+    assert is_same(again, ended)
+    assert again.result["selected_step"] == ended.result["selected_step"]
+
+
+def test_a_log_without_a_checkpoint_is_a_run(tmp_path):
+    path = run(tmp_path / "run").run
+    shutil.rmtree(path / "checkpoint")
+    with pytest.raises(ValueError, match="already holds a run"):
+        run(path)
 
 
 def test_a_changed_problem_is_selected_by_its_own_scores(tmp_path):

@@ -124,6 +124,31 @@ def test_solution_within_a_compiled_program(solution):
         np.testing.assert_allclose(mapped, solution(0.7), rtol=tolerance)
 
 
+def test_numbers_within_a_compiled_program(solution):
+    """Coordinates that are not traced, while something else is."""
+    nodes = np.linspace(0.1, 1.0, 4)
+    found = jax.jit(lambda factor: factor * solution(nodes))(2.0)
+    np.testing.assert_allclose(found, 2 * solution(nodes), rtol=1e-12)
+    slopes = jax.jit(lambda f: f * solution.evaluate(lambda u, x: u.x, nodes))(1.0)
+    np.testing.assert_allclose(slopes, solution.evaluate(lambda u, x: u.x, nodes))
+    with pytest.raises(ValueError, match=r"only `solution\(...\)` takes"):
+        jax.jit(lambda x: solution.evaluate(lambda u, x: u.x, x))(0.5)
+
+
+def test_an_expression_is_compiled_once(solution):
+    count = 0
+
+    def slope(u, x):
+        nonlocal count
+        count += 1
+        return u.x
+
+    solution.evaluate(slope, 0.5)
+    compiled = count
+    solution.evaluate(slope, 0.7)
+    assert count == compiled + 1  # what it asks for is looked up again, no more
+
+
 def test_a_network_of_ones_own_need_not_be_double(tmp_path):
     """It is trained in the precision of the recipe, whatever it was made in."""
     with jax.enable_x64(False):
@@ -142,6 +167,8 @@ def test_steps_not_told_are_those_of_the_time():
     recipes = [tiny_recipe(max_steps=None, optimizer=o) for o in (LM, adam)]
     found = [[limited(one, t).max_steps for t in (None, 1.0)] for one in recipes]
     assert found == [[300, 100_000], [30_000, 1_000_000]]
+    assert vrba.default_recipe(Decay()).max_steps is None
+    assert vrba.default_recipe(Decay(), 1.0).max_steps == 100_000
     short = solve(recipe=dataclasses.replace(recipes[1], check_every=1), minutes=0.01)
     assert short.trainer.recipe.max_steps == 1_000_000 > short.result["step"]
 

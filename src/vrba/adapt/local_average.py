@@ -36,9 +36,10 @@ class LocalAverage(AbstractAround):
     """Any policy, fed with the mean size over each point's neighbours.
 
     A single spike is spread out, a front is kept. `neighbours` is how many of the
-    `points` given to `init` are averaged, the nearest and the point itself; or their
-    ids, a row for each point, usually with its own among them. In mini-batches a
-    neighbour counts with its last size, if it has one.
+    `points` given to `init` are averaged, the point itself and the nearest, measured
+    in shares of what each coordinate spans; or their ids, a row for each point, usually
+    with its own among them. In mini-batches a neighbour counts with its last size, if
+    it has one.
     """
 
     policy: AbstractPolicy
@@ -53,9 +54,9 @@ class LocalAverage(AbstractAround):
         if is_joint and not isinstance(policy, AbstractPoolPolicy):
             raise ValueError("`LocalAverage` is for pools of points, not for `Hybrid`.")
         self.policy = policy
-        if isinstance(neighbours, int):
+        if isinstance(neighbours, int | np.integer):
             check_count(neighbours=neighbours)
-            self.neighbours = neighbours
+            self.neighbours = int(neighbours)
             return
         if np.ndim(neighbours) != 2 or np.size(neighbours) == 0:
             raise ValueError(
@@ -156,5 +157,7 @@ def _nearest(
             f"`neighbours` must lie between 1 and the {len(places)} points, got "
             f"{count}."
         )
-    _, nearest = scipy.spatial.KDTree(places).query(places, k=count, workers=-1)
+    spans = np.ptp(places, axis=0)
+    scaled = places / np.where(spans > 0, spans, 1)  # near in any units
+    _, nearest = scipy.spatial.KDTree(scaled).query(scaled, k=count, workers=-1)
     return jnp.asarray(np.reshape(nearest, (len(places), count)), jnp.int32)

@@ -97,7 +97,7 @@ def resumed_recipe(flags: RecipeFlags, run: Path) -> Recipe:
                 f"The {part} of `{run}` cannot be read from the folder: give it again, "
                 f"`--{part} NAME`."
             )
-        described[part] = None  # given again, it need not be read
+        described[part] = describe(getattr(Recipe(), part))  # given again below
     base: Any = rebuild(described, known_classes())
     optimizer = _optimizer(flags)
     if optimizer is not None:

@@ -38,9 +38,10 @@ def free_folder(wanted: Path) -> Path:
     """The folder, or the first that is free with a number after it; made at once, so
     that nobody else takes it."""
     path, number = wanted, 1
+    wanted.parent.mkdir(parents=True, exist_ok=True)
     while True:
         try:
-            path.mkdir(parents=True)
+            path.mkdir()
             return path
         except FileExistsError:
             number += 1

@@ -4,9 +4,12 @@ import dataclasses
 import hashlib
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from .functions import details_of, name_of
@@ -32,8 +35,8 @@ def _described(value: Any, within: tuple[Any, ...]) -> Any:
     inner = lambda part: _described(part, (*within, value))
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, np.generic) or (hasattr(value, "ndim") and value.ndim == 0):
-        return inner(value.item())
+    if isinstance(value, np.ndarray | np.generic | jax.Array):
+        return _array(value, inner)
     if isinstance(value, tuple | list):
         return [inner(part) for part in value]
     if isinstance(value, dict):
@@ -42,14 +45,24 @@ def _described(value: Any, within: tuple[Any, ...]) -> Any:
         fields = [field.name for field in dataclasses.fields(value)]
         found = {name: inner(getattr(value, name)) for name in fields}
         return {"class": type(value).__name__, **found}
-    if hasattr(value, "dtype") and hasattr(value, "shape"):
-        array = np.ascontiguousarray(value)
-        digest = hashlib.sha256(array.tobytes()).hexdigest()
-        return {"array": f"{array.dtype}{array.shape} {digest}"}
     found = {"function": name_of(value)}
     if any(value is one for one in within):
         return found
     return found | details_of(value, inner)
+
+
+def _array(value: Any, describe_fn: Callable[[Any], Any]) -> Any:
+    """A number as such, several by their fingerprint, objects one by one."""
+    if jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
+        value = jax.random.key_data(value)
+    array = np.asarray(value)
+    plain = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
+    if array.ndim == 0 and array.dtype.kind in plain:
+        return describe_fn(plain[array.dtype.kind](array))
+    if array.dtype.kind == "O":
+        return {"array": [describe_fn(part) for part in array.ravel().tolist()]}
+    digest = hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
+    return {"array": f"{array.dtype}{array.shape} {digest}"}
 
 
 def is_same(before: Any, now: Any) -> bool:

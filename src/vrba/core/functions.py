@@ -10,9 +10,15 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 
 def name_of(value: Any) -> str:
-    """Where it is defined, or where its class is."""
+    """Where it is defined, or where its class is; of a module its name."""
+    if isinstance(value, types.ModuleType):
+        return value.__name__
+    if isinstance(value, np.dtype):
+        return str(value)
     name = getattr(value, "__qualname__", type(value).__qualname__)
     return f"{getattr(value, '__module__', '')}.{name}"
 

@@ -17,9 +17,13 @@ NAME = "lock"
 @contextmanager
 def at_work(path: Path) -> Iterator[None]:
     """Refuses a folder in which another process is at work; makes it if need be, and
-    drops it if nothing comes into it. The system ends the lock of a process that is
-    killed."""
+    drops what it made if nothing comes into it. The system ends the lock of a process
+    that is killed."""
+    is_ours = not path.exists()
     path.mkdir(parents=True, exist_ok=True)
+    if fcntl is None:
+        yield
+        return
     lock = path / NAME
     with open(lock, "a+", encoding="utf-8") as file:
         if not _is_locked(file, lock):
@@ -34,15 +38,16 @@ def at_work(path: Path) -> Iterator[None]:
         try:
             yield
         finally:
-            lock.unlink(missing_ok=True)
-            with suppress(OSError):  # it is not empty
-                path.rmdir()
+            with suppress(OSError):
+                lock.unlink()
+            if is_ours:
+                with suppress(OSError):  # it is not empty
+                    path.rmdir()
 
 
 def _is_locked(file: IO[str], path: Path) -> bool:
     """Whether the file is locked for us now, and still the one of that name."""
-    if fcntl is None:
-        return True
+    assert fcntl is not None
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -130,7 +130,9 @@ def default_recipe(
         raise ValueError(
             f"A recipe has no `{unknown[0]}`; its settings are {', '.join(known)}."
         )
-    return dataclasses.replace(limited(recipe, minutes), **changes)
+    if minutes is not None:
+        recipe = limited(recipe, minutes)
+    return dataclasses.replace(recipe, **changes)
 
 
 def _fitting_recipe(formulation, minutes, optimizer, model) -> Recipe:

@@ -1,6 +1,7 @@
 """One run, whatever is trained: begin or go on, log, warn, save, end."""
 
 import abc
+import dataclasses
 import math
 import time
 from typing import Any
@@ -60,14 +61,14 @@ class AbstractRun(abc.ABC):
             seconds = header["seconds"]
             self.record = folder.rewind(int(state.num_steps))
             self.warned = {warning.name for warning in find_warnings(self.record)}
-            if is_same(folder.about().get("problem"), self.about.get("problem")):
-                self.kept = folder.load_kept(state.params)
-            else:  # scores of another problem say nothing
-                state = _forgetful(state)
+            self.kept = folder.load_kept(state.params)
+            if not is_same(_judged_by(folder.about()), _judged_by(self.about)):
+                state, self.kept = _judged_anew(trainer, state, self.kept)
             folder.write_about(self.about)
         else:
             state = self.begin(start)
             if folder is not None:
+                folder.rewind(-1)  # what is no run may have left some of it
                 folder.write_about(self.about)
             self.save(state, 0.0)
         self.pace = _pace(trainer, state)
@@ -168,10 +169,24 @@ class AbstractRun(abc.ABC):
         """What comes of the run."""
 
 
-def _forgetful(state: Any) -> Any:
-    """The state from whose steps any iterate may be selected."""
-    worst = jnp.full_like(state.best_score, jnp.inf)
-    return eqx.tree_at(lambda s: s.best_score, state, worst)
+def _judged_by(about: dict[str, Any]) -> list[Any]:
+    """What a score depends on, and perhaps more."""
+    recipe = about.get("recipe", {})
+    others = {name: part for name, part in recipe.items() if name != "max_steps"}
+    return [about.get("problem"), others]
+
+
+def _judged_anew(
+    trainer: Any, state: Any, kept: Kept | None
+) -> tuple[Any, Kept | None]:
+    """Selected iterates with the scores that they have now: those that they had may be
+    of another problem."""
+    score = trainer.check_of(state.best_params).score
+    score = score.astype(state.best_score.dtype)
+    if kept is not None:
+        found = float(trainer.check_of(kept.params).score)
+        kept = dataclasses.replace(kept, score=found)
+    return eqx.tree_at(lambda s: s.best_score, state, score), kept
 
 
 def _pace(trainer: AbstractTrainer, state: Any) -> float:

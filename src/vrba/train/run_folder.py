@@ -69,8 +69,9 @@ class RunFolder:
     def holds_run(self) -> bool:
         """Whether there is a run that can be looked at: one that was killed before its
         first checkpoint is none."""
-        checkpoints = (self.path / "checkpoint").glob("*.npz")
-        return self.recipe_file.exists() and any(checkpoints)
+        made = [*(self.path / "checkpoint").glob("*.npz"), self.fields_file]
+        is_begun = any(path.exists() for path in made) or bool(self.record())
+        return self.recipe_file.exists() and is_begun
 
     def check_free(self) -> None:
         """Refuses a folder that holds another run."""

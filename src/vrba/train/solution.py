@@ -5,7 +5,8 @@ import inspect
 import io
 import itertools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,20 @@ from .recipe import Recipe, limited
 from .run_folder import RunFolder, describe_problem
 from .trainer import Trainer
 
+_ONLY = "the expression"
+
 Numbers = Float[np.ndarray, "..."] | float | int
+
+
+class _Listed(eqx.Module):
+    """An expression that gives a dictionary; equal to another of the same function, so
+    that it is compiled once."""
+
+    expression: Callable[..., Any] = eqx.field(static=True)
+
+    def __call__(self, *arguments: Any) -> dict[str, Any]:
+        found = self.expression(*arguments)
+        return found if isinstance(found, dict) else {_ONLY: found}
 
 
 class Solution(eqx.Module):
@@ -70,7 +84,7 @@ class Solution(eqx.Module):
         return next(iter(found.values())) if len(found) == 1 else found
 
     def evaluate(
-        self, expression: Callable[..., Any], *coordinates: Numbers
+        self, expression: Callable[..., Any], *coordinates: Numbers | Array
     ) -> np.ndarray | dict[str, np.ndarray]:
         """What `expression` gives at the coordinates, such as a derivative: it takes
         what `equations` takes, `lambda u, t, x: u.xx`, and returns one number or a
@@ -86,22 +100,17 @@ class Solution(eqx.Module):
                 f"{error}."
             ) from error
         problems.check_order(expression, names, "`expression`")
-        only = "expression"
-
-        def listed(*arguments):
-            found = expression(*arguments)
-            return found if isinstance(found, dict) else {only: found}
-
-        with precision(self.trainer.recipe.dtype):
+        listed = _Listed(expression)
+        with self._computing():
             found = self.trainer.evaluate(self.params, listed, self._array(points))
             found = {n: np.asarray(value).reshape(shape) for n, value in found.items()}
-        return found[only] if list(found) == [only] else found
+        return found[_ONLY] if list(found) == [_ONLY] else found
 
-    def residual(self, *coordinates: Numbers) -> dict[str, np.ndarray]:
+    def residual(self, *coordinates: Numbers | Array) -> dict[str, np.ndarray]:
         """The residual of each equation at the given coordinates."""
         points, shape = self._points(coordinates)
         name = problems.EQUATIONS
-        with precision(self.trainer.recipe.dtype):
+        with self._computing():
             rows = self._array(points), self._array(np.zeros((len(points), 0)))
             found = np.asarray(self.trainer.residual(self.params, name, rows))
         labels = self.trainer.terms[name].residual.labels
@@ -133,7 +142,7 @@ class Solution(eqx.Module):
                 f"`axes` must have an array for each of {', '.join(domain.coordinates)}"
                 f", got {', '.join(map(str, axes)) or 'none'}."
             )
-        axes = {name: axes[name] for name in domain.coordinates}
+        axes = {name: as_floats(name, axes[name]) for name in domain.coordinates}
         lines = list(axes.values())
         found = self._at(self.params, np.meshgrid(*lines, indexing="ij"))
         is_inside = problems.inside_grid(domain, lines)
@@ -202,9 +211,15 @@ class Solution(eqx.Module):
 
     def _at(self, params: Any, coordinates: Any) -> dict[str, np.ndarray]:
         points, shape = self._points(coordinates)
-        with precision(self.trainer.recipe.dtype):
+        with self._computing():
             found = self.trainer.fields(params, self._array(points))
             return {n: np.asarray(value).reshape(shape) for n, value in found.items()}
+
+    @contextmanager
+    def _computing(self) -> Iterator[None]:
+        """In the precision of the run, at once even while a program is traced."""
+        with precision(self.trainer.recipe.dtype), jax.ensure_compile_time_eval():
+            yield
 
     def _traced(self, coordinates: Any) -> dict[str, Any]:
         self._check_count(coordinates)
@@ -220,6 +235,11 @@ class Solution(eqx.Module):
 
     def _points(self, coordinates: Any) -> tuple[np.ndarray, tuple[int, ...]]:
         self._check_count(coordinates)
+        if any(isinstance(one, Tracer) for one in coordinates):
+            raise ValueError(
+                "Within `jit`, `vmap` or `grad` only `solution(...)` takes coordinates "
+                "that are traced: derive it there with `jax.grad`."
+            )
         arrays = np.broadcast_arrays(
             *(as_floats("coordinates", c) for c in coordinates)
         )
@@ -323,8 +343,9 @@ def trainer_from(
     problem: AbstractProblem | None,
     path: Any,
     recipe: Recipe | None = None,
+    minutes: float | int | None = None,
 ) -> Trainer:
-    """The trainer that a run folder describes."""
+    """The trainer that a run folder describes, to go on for so many minutes in all."""
     described = about["problem"]
     if problem is None:
         if not described["is_shipped"] or described["name"] not in known_classes():
@@ -335,7 +356,7 @@ def trainer_from(
             )
         problem = rebuild(described["settings"], known_classes())
     chosen: Any = recipe or rebuild(about["recipe"], known_classes())
-    chosen = limited(chosen, about["minutes"])
+    chosen = limited(chosen, about["minutes"] if minutes is None else minutes)
     chosen = eqx.tree_at(
         lambda r: r.block_size,
         chosen,

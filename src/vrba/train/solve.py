@@ -72,7 +72,8 @@ def solve(
     if resume:
         if start is not None:
             raise ValueError("`start` is of no use with `resume=True`: leave one out.")
-        trainer, before = _reopened(folder, problem, recipe, allows_change)
+        asked = (problem, recipe, minutes, allows_change)
+        trainer, before = _reopened(folder, *asked)
         minutes = cast(float | None, before["minutes"] if minutes is None else minutes)
         command = before.get("command")
     else:
@@ -240,7 +241,9 @@ def _made(problem, recipe, seed, minutes, start) -> Trainer:
         return Trainer(formulation, limited(recipe, minutes), seed)
 
 
-def _reopened(folder, problem, recipe, allows_change) -> tuple[Trainer, dict[str, Any]]:
+def _reopened(
+    folder, problem, recipe, minutes, allows_change
+) -> tuple[Trainer, dict[str, Any]]:
     if folder is None:
         raise ValueError("`resume=True` needs the folder of a run: give `run`.")
     about = folder.about_problem()
@@ -249,7 +252,7 @@ def _reopened(folder, problem, recipe, allows_change) -> tuple[Trainer, dict[str
             f"`{folder.path}` was made by another version of vrba: its solution can be "
             "loaded and begun from (`start`), but the run cannot be resumed."
         )
-    trainer = trainer_from(about, problem, folder.path, recipe)
+    trainer = trainer_from(about, problem, folder.path, recipe, minutes)
     if not allows_change:
         check_same(about, trainer.formulation.problem, folder.path)
     return trainer, about
