@@ -29,8 +29,8 @@ from vrba.problems._spectral import relative_difference
 from vrba.problems._stream import Clamped, solve_flow
 from vrba.problems.l_shape import Membrane, corner_part, inner_part
 from vrba.problems.plate_with_hole import kirsch, stretches
+from vrba.train.accuracy import relative_error
 from vrba.train.recipe import Recipe, default_recipe
-from vrba.train.solution import relative_error
 from vrba.train.trainer import Trainer
 
 AXIS = np.linspace(0, 1, 41)

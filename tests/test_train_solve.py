@@ -16,9 +16,9 @@ import vrba
 from vrba import optim
 from vrba.problems import EQUATIONS, Formulation
 from vrba.train import Lines, Silent, Trainer, default_recipe
+from vrba.train.accuracy import reference_of
 from vrba.train.balance import BalanceState
 from vrba.train.recipe import limited
-from vrba.train.solution import reference_of
 
 pytestmark = pytest.mark.xdist_group("train")
 

@@ -19,7 +19,7 @@ from vrba.adapt import presets
 from vrba.cli.names import known_problems
 from vrba.core import ending
 from vrba.train import FixedBalance, Silent, default_recipe
-from vrba.train.solution import reference_of, relative_error
+from vrba.train.accuracy import reference_of, relative_error
 
 ADAM_STEPS = 1000  # before L-BFGS
 MOST_MEASURING = 0.03  # of the time, which is given back

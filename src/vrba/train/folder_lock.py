@@ -21,9 +21,6 @@ def at_work(path: Path) -> Iterator[None]:
     that is killed."""
     is_ours = not path.exists()
     path.mkdir(parents=True, exist_ok=True)
-    if fcntl is None:
-        yield
-        return
     lock = path / NAME
     with open(lock, "a+", encoding="utf-8") as file:
         if not _is_locked(file, lock):
@@ -47,7 +44,8 @@ def at_work(path: Path) -> Iterator[None]:
 
 def _is_locked(file: IO[str], path: Path) -> bool:
     """Whether the file is locked for us now, and still the one of that name."""
-    assert fcntl is not None
+    if fcntl is None:
+        return True
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

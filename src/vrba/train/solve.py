@@ -13,6 +13,7 @@ from ..core import Status, describe, precision
 from ..optim import Sequence
 from ..problems import EQUATIONS, AbstractProblem, Formulation
 from .about import program
+from .accuracy import errors_of, reference_of, relative_error
 from .callbacks import AbstractCallback, Lines, Plan
 from .diagnostics import Budget
 from .diagnostics import diagnose as diagnose_run
@@ -20,15 +21,7 @@ from .recipe import Recipe, default_recipe, limited
 from .run import AbstractRun
 from .run_folder import FORMAT, RunFolder, describe_problem
 from .snapshot import drawn, snapshot
-from .solution import (
-    Solution,
-    check_same,
-    errors_of,
-    measured,
-    reference_of,
-    relative_error,
-    trainer_from,
-)
+from .solution import Solution, check_same, measured, trainer_from
 from .state import Check, TrainState
 from .trainer import Trainer
 
