@@ -411,6 +411,14 @@ def test_a_worse_end_does_not_replace_a_better_one(tmp_path, monkeypatch):
         assert all(jax.tree.leaves(same))
 
 
+def test_scores_are_kept_while_nothing_else_changes(unbroken, tmp_path, monkeypatch):
+    """More steps and the size of blocks do not change what a score says."""
+    run(tmp_path / "run")
+    monkeypatch.setattr("vrba.train.run._judged_anew", pytest.fail)
+    found = resume(tmp_path / "run", recipe=tiny_recipe(max_steps=23))
+    assert found.result["step"] == 23
+
+
 def test_a_comment_in_the_file_loses_no_solution(tmp_path, monkeypatch):
     """Judged again, by a problem that is described otherwise."""
     ended = run(tmp_path / "run")

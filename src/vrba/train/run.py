@@ -171,8 +171,8 @@ class AbstractRun(abc.ABC):
 
 def _judged_by(about: dict[str, Any]) -> list[Any]:
     """What a score depends on, and perhaps more."""
-    recipe = about.get("recipe", {})
-    others = {name: part for name, part in recipe.items() if name != "max_steps"}
+    recipe, without = about.get("recipe", {}), ("max_steps", "block_size")
+    others = {name: part for name, part in recipe.items() if name not in without}
     return [about.get("problem"), others]
 
 
@@ -182,7 +182,8 @@ def _judged_anew(
     """Selected iterates with the scores that they have now: those that they had may be
     of another problem."""
     score = trainer.check_of(state.best_params).score
-    score = score.astype(state.best_score.dtype)
+    is_known = jnp.isfinite(state.best_score)  # else nothing was selected yet
+    score = jnp.where(is_known, score, jnp.inf).astype(state.best_score.dtype)
     if kept is not None:
         found = float(trainer.check_of(kept.params).score)
         kept = dataclasses.replace(kept, score=found)
