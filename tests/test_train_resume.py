@@ -120,25 +120,25 @@ def test_killed_while_a_checkpoint_is_written(name, unbroken, tmp_path, monkeypa
     assert_as_if_never_stopped(resume(tmp_path / "run"), unbroken)
 
 
-def test_killed_before_the_run_is_described(unbroken, tmp_path, monkeypatch):
-    def die(*args):
-        raise Killed
+def die(*args):
+    raise Killed
 
+
+def run_until(method, path, monkeypatch):
+    """A run that dies when its folder is asked to do this."""
     with monkeypatch.context() as patch:
-        patch.setattr(RunFolder, "write_about", die)
+        patch.setattr(RunFolder, method, die)
         with pytest.raises(Killed):
-            run(tmp_path / "run")
+            run(path)
+
+
+def test_killed_before_the_run_is_described(unbroken, tmp_path, monkeypatch):
+    run_until("write_about", tmp_path / "run", monkeypatch)
     assert_as_if_never_stopped(run(tmp_path / "run"), unbroken)
 
 
 def test_killed_before_the_first_checkpoint(unbroken, tmp_path, monkeypatch):
-    def die(*args):
-        raise Killed
-
-    with monkeypatch.context() as patch:
-        patch.setattr(RunFolder, "save", die)
-        with pytest.raises(Killed):
-            run(tmp_path / "run")
+    run_until("save", tmp_path / "run", monkeypatch)
     with pytest.raises(ValueError, match="no checkpoint yet: begin the run again"):
         resume(tmp_path / "run")
     assert_as_if_never_stopped(run(tmp_path / "run"), unbroken)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from ..core import Status, check_count, choose, flatten, flatten_gradient
-from ._base import AbstractInfo, AbstractMethod, check_type
+from ._base import AbstractInfo, AbstractMethod, check_fits, check_type
 from .changes import AbstractChange, Keep
 from .curvatures import AbstractCurvature, Skip
 from .objective import AbstractObjective
@@ -102,12 +102,7 @@ class QuasiNewton(AbstractMethod):
     def init(self, objective: AbstractObjective, params: Any) -> QuasiNewtonState:
         """Loss and gradient, and an inverse whose first step has length one."""
         vector, _ = flatten(params)
-        if vector.size > self.max_params:
-            size = vector.size**2 * vector.dtype.itemsize / 1e9
-            raise ValueError(
-                f"`params` has {vector.size} numbers, the inverse Hessian would take "
-                f"{size:.1f} GB: take `lbfgs()`, or raise `max_params`."
-            )
+        check_fits(vector, self.max_params, "take `lbfgs()`")
         return _init(objective, params)
 
     def objective_changed(

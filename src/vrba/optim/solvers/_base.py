@@ -78,15 +78,7 @@ def smallest_damping(
     return jnp.where(is_root, least, limit).astype(dtype)
 
 
-def check_fits(vector: Vector, max_params: int) -> None:
-    """Refuses a matrix that would fill the memory."""
-    if vector.size > max_params:
-        size = vector.size**2 * vector.dtype.itemsize / 1e9
-        raise ValueError(
-            f"`params` has {vector.size} numbers, the matrix of their products would "
-            f"take {size:.1f} GB: take `solver=ConjugateGradients()` or an optimizer "
-            "without a matrix such as `Adam()`, or raise the solver's `max_params`."
-        )
+INSTEAD = "take `solver=ConjugateGradients()` or an optimizer such as `Adam()`"
 
 
 def check_settings(qr_below: float | None, max_params: int) -> None:

@@ -11,13 +11,14 @@ from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float
 
 from ...core import flatten
+from .._base import check_fits
 from ..least_squares import AbstractLeastSquares, sum_over_blocks
 from ._base import (
+    INSTEAD,
     AbstractSolver,
     AbstractSystem,
     Scalar,
     Vector,
-    check_fits,
     check_settings,
     find_qr_below,
     smallest_damping,
@@ -67,7 +68,7 @@ class Cholesky(AbstractSolver):
         self, objective: AbstractLeastSquares, params: Any, relative_damping: Scalar
     ) -> CholeskySystem:
         """Products of blocks, or their triangles if the damping is tiny."""
-        check_fits(flatten(params)[0], self.max_params)
+        check_fits(flatten(params)[0], self.max_params, INSTEAD)
 
         def products():
             def block_products(term, block):

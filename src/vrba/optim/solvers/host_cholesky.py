@@ -15,13 +15,14 @@ from scipy.linalg.lapack import get_lapack_funcs
 from threadpoolctl import ThreadpoolController
 
 from ...core import flatten
+from .._base import check_fits
 from ..least_squares import AbstractLeastSquares
 from ._base import (
+    INSTEAD,
     AbstractSolver,
     AbstractSystem,
     Scalar,
     Vector,
-    check_fits,
     check_settings,
     find_qr_below,
     smallest_damping,
@@ -79,7 +80,7 @@ class HostCholesky(AbstractSolver):
                 "`LevenbergMarquardt(solver=Cholesky())` there."
             )
         vector = flatten(params)[0]
-        check_fits(vector, self.max_params)
+        check_fits(vector, self.max_params, INSTEAD)
         dtype, size = vector.dtype, vector.size
         if relative_damping < find_qr_below(self.qr_below, dtype):
             return _triangle_of(objective, params, size, dtype)
