@@ -21,6 +21,7 @@ from .describe import shown as shown
 from .dtypes import float_dtype as float_dtype
 from .flat import as_arrays as as_arrays
 from .flat import as_reals as as_reals
+from .flat import check_fits as check_fits
 from .flat import check_precision as check_precision
 from .flat import check_trained as check_trained
 from .flat import flatten as flatten

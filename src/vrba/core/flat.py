@@ -87,6 +87,16 @@ def check_trained(leaves: list[Any]) -> None:
         )
 
 
+def check_fits(vector: Float[Array, " params"], max_params: int, instead: str) -> None:
+    """Refuses parameters whose matrix would fill the memory, and says what to do."""
+    if vector.size > max_params:
+        size = vector.size**2 * vector.dtype.itemsize / 1e9
+        raise ValueError(
+            f"`params` has {vector.size} numbers, a matrix of their square would take "
+            f"{size:.1f} GB: {instead}, or raise `max_params`."
+        )
+
+
 def _common_dtype(leaves: list[Any]) -> jnp.dtype:
     """The one floating type of all leaves, or an error that says what to do."""
     check_trained(leaves)

@@ -77,16 +77,6 @@ class AbstractMethod(AbstractOptimizer):
         return state
 
 
-def check_fits(vector: Float[Array, " params"], max_params: int, instead: str) -> None:
-    """Refuses parameters whose matrix would fill the memory, and says what to do."""
-    if vector.size > max_params:
-        size = vector.size**2 * vector.dtype.itemsize / 1e9
-        raise ValueError(
-            f"`params` has {vector.size} numbers, a matrix of their square would take "
-            f"{size:.1f} GB: {instead}, or raise `max_params`."
-        )
-
-
 def check_type(value: Float[Array, ""], vector: Float[Array, " params"]) -> None:
     """Refuses a loss of another type than its parameters."""
     if value.dtype != vector.dtype:

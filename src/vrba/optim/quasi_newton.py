@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from ..core import Status, check_count, choose, flatten, flatten_gradient
-from ._base import AbstractInfo, AbstractMethod, check_fits, check_type
+from ..core import Status, check_count, check_fits, choose, flatten, flatten_gradient
+from ._base import AbstractInfo, AbstractMethod, check_type
 from .changes import AbstractChange, Keep
 from .curvatures import AbstractCurvature, Skip
 from .objective import AbstractObjective

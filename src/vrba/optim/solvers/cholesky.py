@@ -10,8 +10,7 @@ import jax.numpy as jnp
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float
 
-from ...core import flatten
-from .._base import check_fits
+from ...core import check_fits, flatten
 from ..least_squares import AbstractLeastSquares, sum_over_blocks
 from ._base import (
     INSTEAD,

@@ -14,8 +14,7 @@ from scipy.linalg.blas import get_blas_funcs
 from scipy.linalg.lapack import get_lapack_funcs
 from threadpoolctl import ThreadpoolController
 
-from ...core import flatten
-from .._base import check_fits
+from ...core import check_fits, flatten
 from ..least_squares import AbstractLeastSquares
 from ._base import (
     INSTEAD,
