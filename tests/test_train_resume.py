@@ -18,9 +18,9 @@ from train_cases import Decay, Edge, tiny_recipe
 
 import vrba
 from vrba import optim
-from vrba.core import BrokenFileError, checkpoint
+from vrba.core import BrokenFileError, at_work, checkpoint
+from vrba.report import RunRecord
 from vrba.train import RunFolder, Silent, Solution
-from vrba.train.folder_lock import at_work
 from vrba.train.run_folder import describe_problem
 from vrba.train.solution import check_same
 from vrba.train.trainer import Trainer
@@ -482,6 +482,22 @@ def test_a_run_that_has_not_ended_can_be_looked_at(unbroken, tmp_path, monkeypat
     assert "residual" in repr(found)
     assert found.result["status"] == "The run has not ended."
     assert found.result["step"] == 8 and "checksum" not in found.result
+
+
+def test_a_run_that_goes_on_has_not_ended(unbroken, tmp_path):
+    """From the start on, before a line is logged."""
+    path = shutil.copytree(unbroken[1], tmp_path / "run")
+    assert RunRecord.read(path).has_ended
+    seen = []
+
+    class Look(Silent):
+        def begin(self, plan):
+            seen.append(RunRecord.read(path).has_ended)
+
+    resume(path, callback=Look())
+    assert seen == [False] and RunRecord.read(path).has_ended
+    (path / "lock").write_text(f"{2**31 - 1}\n")  # of a process that was killed
+    assert RunRecord.read(path).has_ended
 
 
 def test_other_policies_terms_and_types_resume(tmp_path, monkeypatch):

@@ -368,6 +368,9 @@ def test_lines_tell_plan_progress_and_result():
 def test_minutes_end_a_run():
     found = solve(recipe=tiny_recipe(max_steps=10**6), minutes=1e-4)
     assert "time" in found.result["status"] and found.result["step"] < 100
+    assert found.result["step"] == 0
+    assert "No step was made: compiling took all of the time" in found.sentence()
+    assert "No step" not in solve(recipe=tiny_recipe(max_steps=1)).sentence()
     with pytest.raises(ValueError, match="`minutes` must be positive, got 0"):
         solve(minutes=0)
 

@@ -27,6 +27,8 @@ from .flat import check_trained as check_trained
 from .flat import flatten as flatten
 from .flat import flatten_gradient as flatten_gradient
 from .flat import with_dtype as with_dtype
+from .folder_lock import at_work as at_work
+from .folder_lock import is_at_work as is_at_work
 from .functions import code_of_class as code_of_class
 from .precision import precision as precision
 from .progress import AbstractCallback as AbstractCallback

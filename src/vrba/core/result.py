@@ -39,15 +39,15 @@ def result_sentence(name: str, result: Mapping[str, Any]) -> str:
     if result.get("unknowns"):
         found = [f"{n} = {value:.6g}" for n, value in result["unknowns"].items()]
         text += f"; {', '.join(found)}"
-    errors = result.get("errors")
+    errors, end = result.get("errors"), "." + _warning_of(result)
     if not errors:
-        return text + "; there is no reference to compare with."
+        return f"{text}; there is no reference to compare with{end}"
     floor = floor_of(errors)
     shown = [max(errors[which], floor) for which in ("selected", "last")]
     signs = ["<" if errors[w] < floor else "" for w in ("selected", "last")]
     return text + (
         f"; relative L2 error {signs[0]}{shown[0]:.2e} (selected by residual), "
-        f"{signs[1]}{shown[1]:.2e} (last)."
+        f"{signs[1]}{shown[1]:.2e} (last){end}"
     )
 
 
@@ -60,5 +60,12 @@ def operator_sentence(name: str, result: Mapping[str, Any]) -> str:
         f"the network sees them; of the selected half are below {errors['p50']:.2e} "
         f"and the worst is {errors['max']:.2e}; in their own units "
         f"{errors['raw']:.2e}; after {result['step']} steps and "
-        f"{result['seconds']:.0f} s."
+        f"{result['seconds']:.0f} s.{_warning_of(result)}"
     )
+
+
+def _warning_of(result: Mapping[str, Any]) -> str:
+    """That the time was too short for a first step, if it was."""
+    if result["step"] or ending(result["status"]) != "time_reached":
+        return ""
+    return " No step was made: compiling took all of the time, so give more minutes."

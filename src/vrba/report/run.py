@@ -10,6 +10,7 @@ import numpy as np
 
 from ..core import (
     BrokenFileError,
+    is_at_work,
     load_header,
     operator_sentence,
     read_arrays,
@@ -86,10 +87,11 @@ class RunRecord:
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more is to come; a run that was resumed has logged more than
-        it had come to."""
+        """Whether nothing more is to come; a run that was resumed is at work, or has
+        logged more than it had come to."""
         done = self.result.get("step", 0)
-        return "status" in self.result and self._last("step") <= done
+        is_over = "status" in self.result and self._last("step") <= done
+        return is_over and not is_at_work(self.path)
 
     @property
     def step(self) -> int:

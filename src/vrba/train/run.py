@@ -10,11 +10,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from ..core import Status, is_same
+from ..core import Status, at_work, is_same
 from ..diagnose import find_warnings, listen
 from ._base import AbstractTrainer
 from .callbacks import AbstractCallback, Plan
-from .folder_lock import at_work
 from .loop import run_loop, watch_signals
 from .run_folder import Kept, RunFolder
 

@@ -42,6 +42,21 @@ def at_work(path: Path) -> Iterator[None]:
                     path.rmdir()
 
 
+def is_at_work(path: Path) -> bool:
+    """Whether a process that lives on this machine is at work in the folder: one that
+    was killed leaves its number there. Nobody knows on Windows, where to ask would
+    stop that process."""
+    if fcntl is None:
+        return False
+    try:
+        os.kill(int((path / NAME).read_text(encoding="utf-8")), 0)
+    except PermissionError:  # it lives, and is another user's
+        return True
+    except (OSError, ValueError, OverflowError):
+        return False
+    return True
+
+
 def _is_locked(file: IO[str], path: Path) -> bool:
     """Whether the file is locked for us now, and still the one of that name."""
     if fcntl is None:
