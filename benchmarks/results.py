@@ -29,6 +29,11 @@ PAGE, README = DOCS / "results.md", ROOT / "README.md"
 SHELF = ROOT / "results" / "shelf.json"
 CLEARLY = 1.01  # a smaller factor is none
 MARKS = ("<!-- written by python -m benchmarks.results -->\n", "<!-- until here -->")
+PAPER = (
+    "The problems of the paper (medians over seeds; `paper`: its sizes and steps, or "
+    "an hour of our default; `laptop`: smaller, so that what was published says "
+    "nothing of it):"
+)
 HEAD = """# Results
 
 Written by `python -m benchmarks.results`, never by hand, from the files in
@@ -161,6 +166,40 @@ def made_by(result: dict[str, Any]) -> str:
     return "Made by\n" + "".join(dict.fromkeys(found)) if found else ""
 
 
+def paper_table(results: list[dict[str, Any]]) -> str:
+    """The paper's problems for the README, each at the largest scale it was run at."""
+    runs: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {}
+    for result in sorted(results, key=lambda one: SCALES.index(one["scale"])):
+        for row in result["rows"]:
+            if row.get("ours") is None:
+                continue
+            scale, arms = runs.setdefault(row["experiment"], (result["scale"], {}))
+            if scale == result["scale"]:
+                arms[row["word"]] = row
+    text = "| | scale | seeds | evenly drawn | by the residual | published |\n"
+    text += "|---|---|---|---|---|---|\n"
+    for experiment, (scale, arms) in sorted(runs.items()):
+        counts = sorted({len(row["seeds"]) for row in arms.values()})
+        tilts = [row for word, row in arms.items() if not word.startswith("uniform")]
+        even = _told(arms["uniform"]["ours"]["median"]) if "uniform" in arms else ""
+        ours = [f"{_label(row)} {_told(row['ours']['median'])}" for row in tilts]
+        known = [row for row in tilts if row["published"] and scale == "paper"]
+        published = [f"{_label(row)} {_told(row['published'])}" for row in known]
+        cells = [experiment, scale, ", ".join(map(str, counts)), even]
+        cells += ["; ".join(ours), "; ".join(published)]
+        text += f"| {' | '.join(cells)} |\n"
+    return text
+
+
+def _label(row: dict[str, Any]) -> str:
+    """`RAD` of `RAD (table 2)`; `default` of what vrba does by default."""
+    return "default" if row["word"] == "vrba" else row["label"].split(" (")[0]
+
+
+def _told(error: float | None) -> str:
+    return "not finite" if error is None else short(error)
+
+
 def summary() -> str:
     """What the shelf says, for the README: all problems that were run with three seeds
     or more."""
@@ -200,7 +239,8 @@ def readme() -> str:
     text = README.read_text(encoding="utf-8")
     before, rest = text.split(MARKS[0])
     _, after = rest.split(MARKS[1])
-    return before + MARKS[0] + summary() + MARKS[1] + after
+    tables = f"{summary()}\n{PAPER}\n\n{paper_table(kept())}"
+    return before + MARKS[0] + tables + MARKS[1] + after
 
 
 def write_page() -> None:

@@ -187,6 +187,21 @@ def test_readme_counts_what_the_shelf_holds():
     assert f"factor is {middle:.2g} in the middle" in text
 
 
+def test_readme_shows_each_experiment_at_its_largest_scale():
+    seeds = {"seeds": [0, 1]}
+    large = [row("uniform", 1e-3, 1.0) | seeds, row("rad", 2e-4, 5.0, 3e-4) | seeds]
+    small = [row("uniform", 1e-1, 1.0) | seeds, row("vrba", None, None, 1e-2) | seeds]
+    other = [row | {"experiment": "Wave"} for row in small]
+    found = [
+        {"scale": "laptop", "rows": [*small, *other]},
+        {"scale": "paper", "rows": [*large, {"experiment": "Burgers, cited"}]},
+    ]
+    assert results.paper_table(found).splitlines()[2:] == [
+        "| Burgers, any | paper | 2 | 1.0e-3 | rad 2.0e-4 | rad 3.0e-4 |",
+        "| Wave | laptop | 2 | 0.1 | default not finite |  |",
+    ]
+
+
 @pytest.fixture
 def study(tmp_path, monkeypatch):
     monkeypatch.setattr(variants, "ROOT", tmp_path)
