@@ -102,9 +102,9 @@ def section(key: Key, runs: Runs) -> list[str]:
     commits = sorted({commit_of(run) for run in some})
     shares = [run["cpu_share"] for run in some if "cpu_share" in run] or [0.0]
     lines = [
-        f"## {problem}, {minutes:g} minutes",
+        f"## {problem}, {minutes:g} minutes, {points:,} points",
         "",
-        f"{depth} hidden layers of {width}; {points:,} points, drawn from {pool:,} "
+        f"{depth} hidden layers of {width}; points drawn from {pool:,} "
         f"where there is a pool; {threads} thread each, {_listed(jobs)} at a time on "
         f"{_listed(devices)}, each having had "
         f"{min(shares):.2f} to {max(shares):.2f} of a core; "
@@ -206,8 +206,11 @@ def _listed(values: list[Any]) -> str:
 
 
 def draw(groups: dict[Key, Runs]) -> None:
-    """Error against time, one panel for each problem at its longest."""
-    longest = {key[0]: key for key in sorted(groups, key=lambda key: key[1])}
+    """Error against time, one panel for each problem and number of points at its
+    longest."""
+    ordered = sorted(groups, key=lambda key: key[1])
+    longest = {(key[0], -key[5]): key for key in ordered}
+    longest = dict(sorted(longest.items()))
     if not longest:
         return
     figure = Figure(figsize=(5.2 * len(longest), 4.8), layout="constrained")
@@ -215,7 +218,7 @@ def draw(groups: dict[Key, Runs]) -> None:
     names = dict.fromkeys([arm.name for arm in ARMS])
     names |= dict.fromkeys(name for runs in groups.values() for name in runs)
     colors = {name: colormaps["tab20"](k) for k, name in enumerate(names)}
-    for panel, (problem, key) in zip(panels, longest.items(), strict=True):
+    for panel, (about, key) in zip(panels, longest.items(), strict=True):
         for number, (name, found) in enumerate(groups[key].items()):
             is_own = name.startswith(OWN)
             for place, run in enumerate(run for run in found if run["curve"]):
@@ -229,7 +232,8 @@ def draw(groups: dict[Key, Runs]) -> None:
                     label=name if place == 0 else None,
                     zorder=3 + number,
                 )
-        panel.set(title=problem, xlabel="seconds of training")
+        title = f"{about[0]}, {key[5]:,} points"
+        panel.set(title=title, xlabel="seconds of training")
         panel.grid(alpha=0.3)
     panels[0].set_ylabel("relative L2 error of the last iterate")
     handles = {}
