@@ -87,8 +87,10 @@ class RunRecord:
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more is to come; a run that was resumed is at work, or has
-        logged more than it had come to."""
+        """Whether nothing more is to come.
+
+        A run that was resumed is at work, or has logged more than it had come to.
+        """
         done = self.result.get("step", 0)
         is_over = "status" in self.result and self._last("step") <= done
         return is_over and not is_at_work(self.path)
