@@ -134,6 +134,13 @@ def test_every_run_has_its_place_on_the_page(home, tmp_path, capsys):
     assert capsys.readouterr().out.count("==") == 1
 
 
+def test_each_number_of_points_has_a_panel_with_its_longest_runs():
+    key = lambda minutes, points: ("burgers", minutes, 1, 4, 24, points, 4000)
+    few, brief, long = key(20.0, 500), key(5.0, 2000), key(20.0, 2000)
+    found = page.panels_of([long, few, brief])
+    assert found == {"burgers, 500 points": few, "burgers, 2,000 points": long}
+
+
 def test_a_run_that_was_stopped_is_not_kept(home):
     told = settings()
     assert told_of(told, OWN) is None

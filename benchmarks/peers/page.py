@@ -1,6 +1,7 @@
 """`docs/peers.md` and `docs/peers.png`, from the results alone."""
 
 import statistics
+from collections.abc import Iterable
 from typing import Any
 
 from matplotlib import colormaps
@@ -205,12 +206,18 @@ def _listed(values: list[Any]) -> str:
     return ", ".join(map(str, values))
 
 
+def panels_of(keys: Iterable[Key]) -> dict[str, Key]:
+    """The longest runs of each problem and number of points, by title."""
+    longest = {}
+    for key in sorted(keys, key=lambda key: key[1]):
+        problem, *_, points, _ = key
+        longest[f"{problem}, {points:,} points"] = key
+    return longest
+
+
 def draw(groups: dict[Key, Runs]) -> None:
-    """Error against time, one panel for each problem and number of points at its
-    longest."""
-    ordered = sorted(groups, key=lambda key: key[1])
-    longest = {(key[0], -key[5]): key for key in ordered}
-    longest = dict(sorted(longest.items()))
+    """Error against time, a panel for each problem and number of points."""
+    longest = panels_of(groups)
     if not longest:
         return
     figure = Figure(figsize=(5.2 * len(longest), 4.8), layout="constrained")
@@ -218,7 +225,7 @@ def draw(groups: dict[Key, Runs]) -> None:
     names = dict.fromkeys([arm.name for arm in ARMS])
     names |= dict.fromkeys(name for runs in groups.values() for name in runs)
     colors = {name: colormaps["tab20"](k) for k, name in enumerate(names)}
-    for panel, (about, key) in zip(panels, longest.items(), strict=True):
+    for panel, (title, key) in zip(panels, longest.items(), strict=True):
         for number, (name, found) in enumerate(groups[key].items()):
             is_own = name.startswith(OWN)
             for place, run in enumerate(run for run in found if run["curve"]):
@@ -232,7 +239,6 @@ def draw(groups: dict[Key, Runs]) -> None:
                     label=name if place == 0 else None,
                     zorder=3 + number,
                 )
-        title = f"{about[0]}, {key[5]:,} points"
         panel.set(title=title, xlabel="seconds of training")
         panel.grid(alpha=0.3)
     panels[0].set_ylabel("relative L2 error of the last iterate")
