@@ -11,7 +11,7 @@ from math import pi
 from typing import Any
 
 INITIAL_WEIGHT = 10.0  # of the mean square of the initial error, as in vrba
-NUM_INITIAL = 256
+POINTS_PER_INITIAL = 8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,6 +64,11 @@ def _helmholtz(xp, x, y, u, d):
 def _poisson(xp, x, y, u, d):
     source = -8 * pi**2 * xp.sin(2 * pi * x) * xp.sin(2 * pi * y)
     return d(0, 0) + d(1, 1) - source
+
+
+def num_initial(points: int) -> int:
+    """On how many points the initial values are held, if they are in the loss."""
+    return points // POINTS_PER_INITIAL
 
 
 CASES = {

@@ -14,7 +14,7 @@ import deepxde as dde
 import numpy as np
 import torch
 import torch._dynamo  # which torch would import in the first step
-from cases import CASES, INITIAL_WEIGHT, NUM_INITIAL
+from cases import CASES, INITIAL_WEIGHT, num_initial
 from log import Log, read_arguments
 
 ADAM_SHARE = 0.1  # of the time, or 15,000 steps
@@ -92,7 +92,8 @@ def make_data(case, pde, asked, is_timed: bool):
         return dde.data.TimePDE(shape, pde, [], **count)
     values = lambda x: case.initial(np, x[:, :1])
     start = dde.icbc.IC(shape, values, lambda _, is_initial: is_initial)
-    return dde.data.TimePDE(shape, pde, [start], num_initial=NUM_INITIAL, **count)
+    count["num_initial"] = num_initial(asked.points)
+    return dde.data.TimePDE(shape, pde, [start], **count)
 
 
 def train(model, data, pde, asked, log, watch, weights, net) -> None:

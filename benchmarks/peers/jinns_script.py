@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import jinns
 import numpy as np
 import optax
-from cases import CASES, INITIAL_WEIGHT, NUM_INITIAL, Case
+from cases import CASES, INITIAL_WEIGHT, Case, num_initial
 from jax.experimental import io_callback
 from jinns.data import CubicMeshPDENonStatio, CubicMeshPDEStatio, RARParameters
 from jinns.optimizers import scale_by_SSBroyden_family, vanilla_ngd
@@ -157,7 +157,7 @@ def make_parts(case: Case, asked, key):
         return params, data, loss
     data = CubicMeshPDENonStatio(
         **common,
-        ni=NUM_INITIAL,
+        ni=num_initial(asked.points),
         dim=1,
         min_pts=case.lower[1:],
         max_pts=case.upper[1:],

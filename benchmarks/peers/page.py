@@ -33,9 +33,9 @@ is that of the last measurement until then, or up to 2 % later.
 
 The same for all: the inputs scaled to [-1, 1], and boundary and initial values exact by
 the same output transform. In Allen-Cahn the peers and most arms of vrba have periodic
-inputs and the initial values in the loss, with weight {weight:g} and {initial} points,
-which vrba draws anew; `vrba` and `vrba-uniform` have their default ansatz, which peers
-lack.
+inputs and the initial values in the loss, with weight {weight:g}, on one point for
+{share} of the others, which vrba draws anew; `vrba` and `vrba-uniform` have their
+default ansatz, which peers lack.
 Not the same: the optimizer, how points are chosen, and the random initial networks,
 which are each package's own. The number of points is that of vrba's default, which is
 made for few, costly steps; first-order arms may do better with fewer.
@@ -46,14 +46,14 @@ made for few, costly steps; first-order arms may do better with fewer.
 
 def write_page() -> None:
     """The page and the figure."""
-    from .cases import INITIAL_WEIGHT, NUM_INITIAL
+    from .cases import INITIAL_WEIGHT, POINTS_PER_INITIAL
 
     known = read_results()
     groups = grouped(known)
     text = HEAD.format(
         peers=", ".join(peers_of(known)) or "other packages",
         weight=INITIAL_WEIGHT,
-        initial=NUM_INITIAL,
+        share=POINTS_PER_INITIAL,
     )
     for key, runs in groups.items():
         text += "\n" + "\n".join(section(key, runs)) + "\n"

@@ -10,7 +10,7 @@ import warnings
 from importlib.metadata import version
 
 import torch
-from cases import CASES, INITIAL_WEIGHT, NUM_INITIAL, Case
+from cases import CASES, INITIAL_WEIGHT, Case, num_initial
 from lightning.pytorch import seed_everything
 from lightning.pytorch.callbacks import Callback
 from log import Log, read_arguments
@@ -106,7 +106,8 @@ def main() -> None:
     problem = make_problem(case)
     problem.discretise_domain(n=asked.points, mode="random", domains="inside")
     if case.initial is not None:
-        problem.discretise_domain(n=NUM_INITIAL, mode="random", domains="start")
+        count = num_initial(asked.points)
+        problem.discretise_domain(n=count, mode="random", domains="start")
     network = Network(case, asked.width, asked.depth)
     solver = RBAPhysicsInformedSingleModelSolver(
         problem=problem,

@@ -11,6 +11,7 @@ from importlib.metadata import version
 from typing import Any
 
 import jax
+from cases import num_initial
 from log import Log, read_arguments
 
 import vrba
@@ -62,6 +63,7 @@ def main() -> None:
         balance=FixedBalance(),  # terms weigh what they do in the other packages
         num_points=asked.points,
         pool_size=asked.pool,
+        num_condition_points=num_initial(asked.points),
     )
     if "uniform" in asked.arm:
         recipe = dataclasses.replace(recipe, policy=presets.uniform())
