@@ -24,6 +24,11 @@ from .commit import commit_of
 
 ROOT = Path(__file__).parents[1]
 ENDS = ("time_reached", "num_steps_reached")
+VERDICTS = (
+    "A higher error with every seed",
+    "A lower error with every seed",
+    "Seeds disagree",
+)
 
 
 class Group(NamedTuple):
@@ -53,6 +58,11 @@ class Study(NamedTuple):
     def file(self) -> Path:
         """What is kept."""
         return ROOT / "results" / f"{self.name}.json"
+
+    @property
+    def page(self) -> Path:
+        """What is told of it."""
+        return ROOT / "docs" / f"{self.name}.md"
 
     def run(self, name: str, seed: int) -> Path:
         """Where one run is kept; another recipe is another run."""
@@ -151,12 +161,22 @@ def shown(values: list[float]) -> str:
 
 def write_page(study: Study, content: dict[str, Any]) -> None:
     """The table and the figure."""
+    study.page.write_text(page(study, content), encoding="utf-8")
+    draw(study, content["variants"])
+    print(f"See docs/{study.page.name}.")
+
+
+def page(study: Study, content: dict[str, Any]) -> str:
+    """Which variants are better or worse than what they are held against, and all."""
     found, lines = content["variants"], []
+    verdicts: dict[str, list[str]] = {word: [] for word in VERDICTS}
     for title, group in study.groups.items():
         usual = errors_of(found.get(group.baseline, []))
         for name in group.variants:
             errors = errors_of(found.get(name, []))
             ratios = [errors[seed] / usual[seed] for seed in errors if seed in usual]
+            if name != group.baseline and ratios:
+                verdicts[verdict(ratios)].append(name)
             steps = [float(run["step"]) for run in found.get(name, [])]
             cells = [title, name, shown(list(errors.values())), group.baseline]
             cells += [shown(ratios), shown(steps), str(len(errors))]
@@ -169,13 +189,21 @@ def write_page(study: Study, content: dict[str, Any]) -> None:
     text = f"# {study.title}\n\n{study.head}\n\n"
     text += f"![Errors of all variants]({study.name}.png)\n\n"
     text += f"{content['minutes']:g} minutes a run, one thread.\n\n"
+    told = {word: names for word, names in verdicts.items() if names}
+    text += "".join(f"- {word}: {', '.join(names)}.\n" for word, names in told.items())
+    text += "\n" if told else ""
     text += "| | variant | error | beside | ratio, same seed | steps | seeds |\n"
     text += "|---|---|---|---|---|---|---|\n" + "\n".join(lines) + "\n\n"
     text += "".join(f"Failed: {run}\n\n" for run in content["failures"])
-    text += f"Made by {'; '.join(sorted(programs))}.\n"
-    (ROOT / "docs" / f"{study.name}.md").write_text(text, encoding="utf-8")
-    draw(study, found)
-    print(f"See docs/{study.name}.md.")
+    return text + f"Made by {'; '.join(sorted(programs))}.\n"
+
+
+def verdict(ratios: list[float]) -> str:
+    """What all seeds say of a variant, if they say the same."""
+    worse, better, undecided = VERDICTS
+    if min(ratios) > 1:
+        return worse
+    return better if max(ratios) < 1 else undecided
 
 
 def draw(study: Study, found: Mapping[str, list[dict[str, Any]]]) -> None:

@@ -218,6 +218,13 @@ def study(tmp_path, monkeypatch):
     return variants.Study("study", "A study", None, 2.0, {"": group}, "Head.")
 
 
+@pytest.mark.parametrize(
+    "ratios, number", [([1.1, 2.0], 0), ([0.5, 0.9], 1), ([0.5, 1.1], 2), ([1.0], 2)]
+)
+def test_a_verdict_is_that_of_all_seeds(ratios, number):
+    assert variants.verdict(ratios) == variants.VERDICTS[number]
+
+
 def test_variants_are_compared_by_seed(study, tmp_path):
     program = {"commit": "0123456789abc", "has_changes": True, "device": "cpu"}
     run = lambda seed, error: {
@@ -229,7 +236,7 @@ def test_variants_are_compared_by_seed(study, tmp_path):
     found = {"usual": [run(0, 1e-3), run(1, 1e-2)], "other": [run(1, 2e-2)]}
     content = {"minutes": 2.0, "variants": found, "failures": ["other, seed 0"]}
     variants.write_page(study, content)
-    text = (tmp_path / "docs" / "study.md").read_text()
+    text = study.page.read_text()
     cells = [line.split(" | ") for line in text.splitlines() if "| other |" in line]
     assert [cell.strip("| ") for cell in cells[0][2:]] == [
         "2.0e-2",
@@ -238,6 +245,7 @@ def test_variants_are_compared_by_seed(study, tmp_path):
         "7",
         "1",
     ]
+    assert f"- {variants.VERDICTS[0]}: other." in text
     assert "Failed: other, seed 0" in text
     assert "0123456789 with changes, cpu" in text
     assert (tmp_path / "docs" / "study.png").stat().st_size > 0

@@ -8,6 +8,7 @@ import ast
 import importlib
 import importlib.util
 import inspect
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -19,7 +20,9 @@ from packaging.utils import canonicalize_name
 from rooms import classes, concrete, is_abstract
 
 import vrba
-from benchmarks import results
+from benchmarks import ablation, results, sensitivity, variants
+from benchmarks.peers import page as peers_page
+from benchmarks.peers.results import read_results
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
@@ -263,6 +266,12 @@ def test_pages_of_results_are_up_to_date():
     found = {results.PAGE: results.page(), results.README: results.readme()}
     for path, text in found.items():
         assert path.read_text() == text, "run `python -m benchmarks.results`"
+    text = peers_page.page(read_results())
+    assert peers_page.PAGE.read_text() == text, "run `python -m benchmarks.peers`"
+    for study in (ablation.STUDY, sensitivity.STUDY):
+        text = variants.page(study, json.loads(study.file.read_text()))
+        again = f"run `python -m benchmarks.{study.name} --table`"
+        assert study.page.read_text() == text, again
 
 
 def missing_tests(text):

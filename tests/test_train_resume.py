@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from train_cases import Decay, Edge, tiny_recipe
 
 import vrba
 from vrba import optim
-from vrba.core import BrokenFileError, at_work, checkpoint
+from vrba.core import BrokenFileError, at_work, checkpoint, is_at_work
 from vrba.report import RunRecord
 from vrba.train import RunFolder, Silent, Solution
 from vrba.train.run_folder import describe_problem
@@ -354,6 +355,28 @@ def test_two_runs_that_begin_at_once_do_not_share_a_folder(tmp_path):
     with at_work(path), pytest.raises(ValueError, match="at work in another process"):
         run(path)
     assert not path.exists()  # nothing came into it
+
+
+def test_whether_a_folder_is_at_work(tmp_path):
+    """What a killed process has left says nothing, even if its number is in use."""
+    assert not is_at_work(tmp_path)
+    (tmp_path / "lock").write_text(f"{os.getpid()}\n")
+    assert not is_at_work(tmp_path)
+    with at_work(tmp_path):
+        assert is_at_work(tmp_path)
+        assert is_at_work(tmp_path)  # to have asked leaves nothing behind
+    assert not is_at_work(tmp_path)
+
+
+def test_to_ask_does_not_keep_a_run_from_beginning(tmp_path):
+    """A moment's shared lock, as `is_at_work` has it, is waited for."""
+    fcntl = pytest.importorskip("fcntl")
+    (tmp_path / "lock").touch()
+    asking = open(tmp_path / "lock")  # noqa: SIM115
+    fcntl.flock(asking, fcntl.LOCK_SH)
+    threading.Timer(0.03, asking.close).start()
+    with at_work(tmp_path):
+        assert is_at_work(tmp_path)
 
 
 def test_more_steps_after_the_end(unbroken, tmp_path):

@@ -508,6 +508,7 @@ def test_default_recipe_follows_the_problem():
         ({"dtype": "float16"}, "`dtype` must be"),
         ({"redraw_every": 0}, "`redraw_every` must be at least 1"),
         ({"check_every": 1.5}, "`check_every` must be a whole number, got 1.5"),
+        ({"num_condition_points": 0}, "`num_condition_points` must be at least 1"),
         ({"max_steps": float("nan")}, "`max_steps` must be a whole number, got nan"),
         ({"optimizer": "adam"}, "`optimizer` must be of the kind `AbstractOptimizer`"),
         ({"optimizer": optim.Adam}, r"got <class .*: write `Adam\(...\)`"),

@@ -11,6 +11,7 @@ from vrba.report import short, spread, spread_text
 
 from ..commit import commit_of
 from .arms import ARMS
+from .cases import INITIAL_WEIGHT, POINTS_PER_INITIAL
 from .results import read_results
 from .runs import ROOT
 
@@ -46,22 +47,24 @@ made for few, costly steps; first-order arms may do better with fewer.
 
 def write_page() -> None:
     """The page and the figure."""
-    from .cases import INITIAL_WEIGHT, POINTS_PER_INITIAL
-
     known = read_results()
-    groups = grouped(known)
+    PAGE.write_text(page(known), encoding="utf-8")
+    draw(grouped(known))
+    print(f"See {PAGE.relative_to(ROOT)}.")
+
+
+def page(known: dict[str, dict[str, Any]]) -> str:
+    """A table for each problem and number of points, and notes."""
     text = HEAD.format(
         peers=", ".join(peers_of(known)) or "other packages",
         weight=INITIAL_WEIGHT,
         share=POINTS_PER_INITIAL,
     )
-    for key, runs in groups.items():
+    for key, runs in grouped(known).items():
         text += "\n" + "\n".join(section(key, runs)) + "\n"
     text += "\n## Notes on the arms\n\n"
-    text += "\n".join(f"- `{arm.name}`: {arm.note}" for arm in ARMS if arm.note) + "\n"
-    PAGE.write_text(text, encoding="utf-8")
-    draw(groups)
-    print(f"See {PAGE.relative_to(ROOT)}.")
+    notes = [f"- `{arm.name}`: {arm.note}" for arm in ARMS if arm.note]
+    return text + "\n".join(notes) + "\n"
 
 
 def peers_of(known: dict[str, dict[str, Any]]) -> list[str]:

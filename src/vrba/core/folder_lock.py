@@ -1,6 +1,7 @@
 """One process at a time at work in a folder."""
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,6 +13,8 @@ except ImportError:  # Windows has no such locks: there nothing is refused
     fcntl = None
 
 NAME = "lock"
+_NUM_ATTEMPTS = 5
+_PAUSE = 0.02  # seconds
 
 
 @contextmanager
@@ -23,7 +26,7 @@ def at_work(path: Path) -> Iterator[None]:
     path.mkdir(parents=True, exist_ok=True)
     lock = path / NAME
     with open(lock, "a+", encoding="utf-8") as file:
-        if not _is_locked(file, lock):
+        if not any(_is_locked(file, lock) for _ in _attempts()):
             file.seek(0)
             raise ValueError(
                 f"`{path}` is at work in another process ({file.read().strip()}): wait "
@@ -43,18 +46,25 @@ def at_work(path: Path) -> Iterator[None]:
 
 
 def is_at_work(path: Path) -> bool:
-    """Whether a process that lives on this machine is at work in the folder: one that
-    was killed leaves its number there. Nobody knows on Windows, where to ask would
-    stop that process."""
+    """Whether a process is at work in the folder. The file that a killed one leaves is
+    locked by nobody, whatever process has its number now. Nobody knows on Windows."""
     if fcntl is None:
         return False
     try:
-        os.kill(int((path / NAME).read_text(encoding="utf-8")), 0)
-    except PermissionError:  # it lives, and is another user's
+        with open(path / NAME, encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
         return True
-    except (OSError, ValueError, OverflowError):
+    except OSError:  # no such file, not ours to read, or no locks there
         return False
-    return True
+    return False
+
+
+def _attempts() -> Iterator[None]:
+    """Some within a moment: who asks whether a folder is at work locks it for one."""
+    for _ in range(_NUM_ATTEMPTS):
+        yield
+        time.sleep(_PAUSE)
 
 
 def _is_locked(file: IO[str], path: Path) -> bool:

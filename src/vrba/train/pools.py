@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from ..adapt import AbstractPolicy, Sampling, presets
 from ..problems import AbstractCondition, Formulation, Residual
 from .recipe import Recipe
 
@@ -14,7 +15,9 @@ Rows = tuple[Float[Array, "_ _"], Float[Array, "_ _"]]
 
 _FEWEST_TO_SPLIT = 50
 _SHARE = 5
-_MORE_IF_FINITE = 4
+_FEWEST_OF_CONDITION = 256
+_FEWEST_IF_FINITE = 1024
+_PER_CONDITION = 8
 
 
 def make_pools(
@@ -46,22 +49,45 @@ def make_pools(
     return pools, held_out
 
 
+def policy_of(
+    recipe: Recipe, condition: AbstractCondition, residual: Residual
+) -> AbstractPolicy:
+    """How the points of a condition are drawn: by a policy of its own, or by that of
+    the equations if it undoes its bias, so that only the points change and not what is
+    minimised; else, and where there are finitely many points, evenly."""
+    if condition.soft.policy is not None:
+        return condition.soft.policy
+    policy = recipe.policy
+    is_unbiased = (
+        isinstance(policy, Sampling)
+        and policy.correction is not None
+        and policy.correction.strength == 1
+    )
+    has_all = residual.num_available is not None
+    return policy if is_unbiased and not has_all else presets.uniform()
+
+
 def batch_size(
     recipe: Recipe, condition: AbstractCondition | None, pool: Rows, is_finite: bool
 ) -> int:
-    """How many points of a term are drawn: more where there are finitely many."""
+    """How many points of a term are drawn."""
     num_rows = pool[0].shape[0]
+    return min(_count(recipe, condition, is_finite), num_rows)
+
+
+def _count(recipe: Recipe, condition: AbstractCondition | None, is_finite: bool) -> int:
     if condition is None:
-        return min(recipe.num_points, num_rows)
-    usual = recipe.num_condition_points * (_MORE_IF_FINITE if is_finite else 1)
-    return min(condition.soft.num_points or usual, num_rows)
+        return recipe.num_points
+    fewest = _FEWEST_IF_FINITE if is_finite else _FEWEST_OF_CONDITION
+    usual = max(fewest, recipe.num_points // _PER_CONDITION)
+    return condition.soft.num_points or recipe.num_condition_points or usual
 
 
 def _sizes(recipe: Recipe, condition: AbstractCondition | None) -> tuple[int, int]:
     """How many points the pool and the held-out set have."""
     if condition is None:
         return recipe.pool_size, recipe.num_held_out
-    count = condition.soft.num_points or recipe.num_condition_points
+    count = _count(recipe, condition, is_finite=False)
     return 8 * count, 2 * count
 
 

@@ -26,12 +26,15 @@ class Recipe(eqx.Module):
     the vector of inputs and returns one number for each field.
     `num_points` of a pool of `pool_size` are drawn by the `policy` every `redraw_every`
     steps. The policy sees the residual of the whole pool then, or with
-    `scans_pool=False` of the points last trained on. Conditions have
-    `num_condition_points` each. Every `check_every` steps the residual is measured on
-    `num_held_out` points that are never trained on; the iterate where the sum of its
-    mean squares, of equations and conditions with their weights, was lowest is the one
-    selected. Without `max_steps` a run takes the minutes that it is given; given none,
-    300 steps, or 30,000 of an optimizer that sees a loss and no residuals.
+    `scans_pool=False` of the points last trained on. Conditions in the loss have
+    `num_condition_points` each, an eighth of `num_points` unless given and 256 at
+    least, 1,024 if measured; they are drawn by the same policy if it undoes its bias,
+    and evenly if it does not, or if there are finitely many. Every
+    `check_every` steps the residual is measured on `num_held_out` points that are never
+    trained on; the iterate where the sum of its mean squares, of equations and
+    conditions with their weights, was lowest is the one selected. Without `max_steps` a
+    run takes the minutes that it is given; given none, 300 steps, or 30,000 of an
+    optimizer that sees a loss and no residuals.
     """
 
     model: AbstractArchitecture | Callable[..., Any] = MLP()
@@ -40,7 +43,7 @@ class Recipe(eqx.Module):
     balance: AbstractBalance = FixedBalance()
     num_points: int = 8192
     pool_size: int = 65536
-    num_condition_points: int = 256
+    num_condition_points: int | None = None
     redraw_every: int = 15
     scans_pool: bool = True
     check_every: int = 15
@@ -54,7 +57,6 @@ class Recipe(eqx.Module):
         check_count(
             num_points=self.num_points,
             pool_size=self.pool_size,
-            num_condition_points=self.num_condition_points,
             redraw_every=self.redraw_every,
             check_every=self.check_every,
             num_held_out=self.num_held_out,
@@ -65,10 +67,9 @@ class Recipe(eqx.Module):
             balance=(self.balance, AbstractBalance),
         )
         _check_model(self.model)
-        if self.max_steps is not None:
-            check_count(max_steps=self.max_steps)
-        if self.block_size is not None:
-            check_count(block_size=self.block_size)
+        for name in ("num_condition_points", "max_steps", "block_size"):
+            if (count := getattr(self, name)) is not None:
+                check_count(**{name: count})
         if self.num_points > self.pool_size:
             raise ValueError(
                 f"`num_points` is {self.num_points}, more than the pool of "

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..adapt import AbstractPolicy, presets
+from ..adapt import AbstractPolicy
 from ..core import (
     Status,
     as_arrays,
@@ -31,7 +31,7 @@ from ..problems import (
 )
 from ._base import AbstractTrainer, as_root, stream
 from .balance import BalanceState
-from .pools import Rows, batch_size, make_pools
+from .pools import Rows, batch_size, make_pools, policy_of
 from .recipe import Recipe, embedding_of, network_of
 from .state import Check, TrainState, replaced
 
@@ -81,10 +81,8 @@ class Trainer(AbstractTrainer):
         }
         self.policies, self.weights = {EQUATIONS: recipe.policy}, {EQUATIONS: 1.0}
         for name, condition in formulation.conditions.items():
-            soft = condition.soft
-            is_own = soft.policy is not None
-            self.policies[name] = soft.policy if is_own else presets.uniform()
-            self.weights[name] = float(soft.weight)
+            self.policies[name] = policy_of(recipe, condition, residuals[name])
+            self.weights[name] = float(condition.soft.weight)
         for name, policy in self.policies.items():
             _check_policy(name, policy)
         given = (formulation, residuals, recipe, seed, dtype)

@@ -23,7 +23,8 @@ Fields = dict[str, Field]
 
 class Soft(eqx.Module):
     """How a condition enters the loss: its name there, its weight beside the equations,
-    on how many points, and a policy of its own (none: evenly spread, redrawn)."""
+    on how many points, and by which policy these are drawn; if not said, the recipe's
+    choice."""
 
     name: str | None = None
     weight: Number = 1.0

@@ -1,0 +1,113 @@
+"""Which points a condition has, and how they are drawn."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from train_cases import tiny_recipe
+
+import vrba
+from vrba.adapt import presets
+from vrba.problems import Formulation
+from vrba.train import Trainer
+
+UNBIASED = presets.vrba_sampling(correction=vrba.Unbiased())
+EDGE = "dirichlet x=0"
+HALFWAY = presets.vrba_sampling(correction=vrba.Unbiased(0.5))
+
+
+class Edge(vrba.AbstractProblem):
+    """A harmonic function that is zero on one side of a square."""
+
+    soft: vrba.Soft
+    domain = vrba.Box(x=(0, 1), y=(0, 1))
+
+    def equations(self, u, x, y):
+        return {"laplace": u.xx + u.yy}
+
+    def conditions(self):
+        return [vrba.Dirichlet(0.0, on="x", at=0.0, soft=self.soft)]
+
+
+class Measured(vrba.AbstractProblem):
+    """A line through measured values."""
+
+    num_values: int
+    domain = vrba.Box(x=(0, 1))
+
+    def equations(self, u, x):
+        return {"straight": u.xx}
+
+    def conditions(self):
+        x = np.linspace(0, 1, self.num_values)[:, None]
+        return [vrba.Data(x, x[:, 0])]
+
+
+def trainer_of(problem, **settings):
+    return Trainer(Formulation(problem), tiny_recipe(**settings), 0)
+
+
+def policy_of(problem, policy):
+    [name] = Formulation(problem).conditions
+    return trainer_of(problem, policy=policy).policies[name]
+
+
+def test_a_condition_follows_a_policy_that_leaves_the_mean_square():
+    assert policy_of(Edge(vrba.Soft()), UNBIASED) == UNBIASED
+
+
+@pytest.mark.parametrize(
+    "policy", [presets.vrba_sampling(), HALFWAY, presets.vrba(), presets.uniform()]
+)
+def test_a_condition_does_not_follow_one_that_changes_it(policy):
+    assert policy_of(Edge(vrba.Soft()), policy) == presets.uniform()
+
+
+def test_measured_values_are_drawn_evenly():
+    assert policy_of(Measured(60), UNBIASED) == presets.uniform()
+
+
+def test_a_policy_of_its_own_goes_first():
+    own = vrba.Soft(policy=presets.rad())
+    assert policy_of(Edge(own), UNBIASED) == presets.rad()
+
+
+@pytest.mark.parametrize(
+    "num_points, given, own, expected",
+    [
+        (8192, None, None, 1024),
+        (10240, None, None, 1280),
+        (512, None, None, 256),
+        (8192, 40, None, 40),
+        (8192, 40, 7, 7),
+    ],
+)
+def test_how_many_points_a_condition_has(num_points, given, own, expected):
+    trainer = trainer_of(
+        Edge(vrba.Soft(num_points=own)),
+        num_points=num_points,
+        pool_size=num_points,
+        num_condition_points=given,
+    )
+    assert len(trainer.init().ids[EDGE]) == expected
+    assert len(trainer.pools[EDGE][0]) == 8 * expected
+    assert len(trainer.held_out[EDGE][0]) == 2 * expected
+
+
+@pytest.mark.parametrize("num_values, expected", [(60, 48), (2000, 1024)])
+def test_how_many_measured_values_are_drawn(num_values, expected):
+    trainer = trainer_of(Measured(num_values), num_condition_points=None)
+    assert len(trainer.init().ids["data"]) == expected
+
+
+def test_the_loss_of_a_followed_condition_is_that_of_even_draws():
+    """The mean over draws of the weighted mean square is the mean over the pool."""
+    trainer = trainer_of(Edge(vrba.Soft()), policy=UNBIASED, num_condition_points=64)
+    policy, pool = trainer.policies[EDGE], trainer.pools[EDGE]
+    size = jnp.linspace(0.1, 3.0, len(pool[0]))
+    state = policy.init(len(size), dtype=size.dtype)
+    for _ in range(20):
+        state = policy.update(state, size)
+    weights, mass = policy.weights(state), policy.probability(state)
+    assert float(jnp.max(mass) / jnp.min(mass)) > 3
+    expected = float(jnp.sum(mass * (weights * size) ** 2))
+    np.testing.assert_allclose(expected, float(jnp.mean(size**2)), rtol=1e-12)
