@@ -268,7 +268,8 @@ def test_pages_of_results_are_up_to_date():
         assert path.read_text() == text, "run `python -m benchmarks.results`"
     text = peers_page.page(read_results())
     assert peers_page.PAGE.read_text() == text, "run `python -m benchmarks.peers`"
-    for study in (ablation.STUDY, sensitivity.STUDY):
+    studies = (ablation.STUDY, sensitivity.STUDY)
+    for study in [one for one in studies if one.file.exists()]:
         text = variants.page(study, json.loads(study.file.read_text()))
         again = f"run `python -m benchmarks.{study.name} --table`"
         assert study.page.read_text() == text, again
