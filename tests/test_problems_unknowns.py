@@ -155,7 +155,7 @@ def test_a_fifth_of_many_data_is_held_out():
     assert (pool.size, check.size) == (48, 12)
     together = np.sort(np.concatenate([pool, check]))
     np.testing.assert_array_equal(together, PLACES)
-    assert trainer.init().ids["data"].size == 32
+    assert trainer.init().ids["data"].size == 48
 
 
 def test_few_data_are_trained_on_and_checked():

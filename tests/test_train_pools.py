@@ -93,9 +93,10 @@ def test_how_many_points_a_condition_has(num_points, given, own, expected):
     assert len(trainer.held_out[EDGE][0]) == 2 * expected
 
 
+@pytest.mark.parametrize("given", [None, 8])
 @pytest.mark.parametrize("num_values, expected", [(60, 48), (2000, 1024)])
-def test_how_many_measured_values_are_drawn(num_values, expected):
-    trainer = trainer_of(Measured(num_values), num_condition_points=None)
+def test_how_many_measured_values_are_drawn(num_values, expected, given):
+    trainer = trainer_of(Measured(num_values), num_condition_points=given)
     assert len(trainer.init().ids["data"]) == expected
 
 

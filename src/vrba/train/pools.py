@@ -78,9 +78,11 @@ def batch_size(
 def _count(recipe: Recipe, condition: AbstractCondition | None, is_finite: bool) -> int:
     if condition is None:
         return recipe.num_points
-    fewest = _FEWEST_IF_FINITE if is_finite else _FEWEST_OF_CONDITION
-    usual = max(fewest, recipe.num_points // _PER_CONDITION)
-    return condition.soft.num_points or recipe.num_condition_points or usual
+    if condition.soft.num_points is not None:
+        return condition.soft.num_points
+    share = max(_FEWEST_OF_CONDITION, recipe.num_points // _PER_CONDITION)
+    usual = recipe.num_condition_points or share
+    return max(_FEWEST_IF_FINITE, usual) if is_finite else usual
 
 
 def _sizes(recipe: Recipe, condition: AbstractCondition | None) -> tuple[int, int]:

@@ -27,11 +27,11 @@ class Recipe(eqx.Module):
     `num_points` of a pool of `pool_size` are drawn by the `policy` every `redraw_every`
     steps. The policy sees the residual of the whole pool then, or with
     `scans_pool=False` of the points last trained on. Conditions in the loss have
-    `num_condition_points` each, an eighth of `num_points` unless given and 256 at
-    least, 1,024 if measured; they are drawn by the same policy if it undoes its bias,
-    and evenly if it does not, or if there are finitely many. Every
-    `check_every` steps the residual is measured on `num_held_out` points that are never
-    trained on; the iterate where the sum of its mean squares, of equations and
+    `num_condition_points` each, unless given an eighth of `num_points` and at least
+    256; they are drawn by the same policy if it undoes its bias, else evenly. Where
+    there are finitely many, as of measured values, at least 1,024 are drawn, evenly.
+    Every `check_every` steps the residual is measured on `num_held_out` points that are
+    never trained on; the iterate where the sum of its mean squares, of equations and
     conditions with their weights, was lowest is the one selected. Without `max_steps` a
     run takes the minutes that it is given; given none, 300 steps, or 30,000 of an
     optimizer that sees a loss and no residuals.
