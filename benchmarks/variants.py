@@ -113,7 +113,8 @@ def make_missing(study: Study, seeds: range) -> list[str]:
     try:
         while waiting or running:
             while waiting and len(running) < num_cores():
-                running[waiting[0]] = started(study, *waiting.pop(0))
+                run = waiting.pop(0)
+                running[run] = started(study, *run)
             time.sleep(0.2)
             for run in [run for run, one in running.items() if one.poll() is not None]:
                 if running.pop(run).returncode:

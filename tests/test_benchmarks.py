@@ -5,6 +5,7 @@ import importlib.util
 import json
 import math
 import statistics
+import subprocess
 import sys
 from pathlib import Path
 
@@ -223,6 +224,20 @@ def study(tmp_path, monkeypatch):
 )
 def test_a_verdict_is_that_of_all_seeds(ratios, number):
     assert variants.verdict(ratios) == variants.VERDICTS[number]
+
+
+def test_all_missing_runs_are_made_and_failures_named(study, monkeypatch):
+    made = []
+
+    def started(_, name, seed):
+        made.append((name, seed))
+        code = 1 if (name, seed) == ("other", 0) else 0
+        return subprocess.Popen([sys.executable, "-c", f"raise SystemExit({code})"])
+
+    monkeypatch.setattr(variants, "started", started)
+    monkeypatch.setattr(variants.Study, "run", lambda *_: Path("no such file"))
+    assert variants.make_missing(study, range(2)) == ["other, seed 0"]
+    assert made == [(name, seed) for seed in (0, 1) for name in ("usual", "other")]
 
 
 def test_variants_are_compared_by_seed(study, tmp_path):
