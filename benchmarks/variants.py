@@ -21,13 +21,14 @@ from vrba.report import spread, spread_text
 from vrba.train import Recipe
 
 from .commit import commit_of
+from .results import CLEARLY
 
 ROOT = Path(__file__).parents[1]
 ENDS = ("time_reached", "num_steps_reached")
 VERDICTS = (
     "A higher error with every seed",
     "A lower error with every seed",
-    "Seeds disagree",
+    "Undecided",
 )
 
 
@@ -200,11 +201,11 @@ def page(study: Study, content: dict[str, Any]) -> str:
 
 
 def verdict(ratios: list[float]) -> str:
-    """What all seeds say of a variant, if they say the same."""
+    """What all seeds say of a variant, if they say the same clearly."""
     worse, better, undecided = VERDICTS
-    if min(ratios) > 1:
+    if min(ratios) > CLEARLY:
         return worse
-    return better if max(ratios) < 1 else undecided
+    return better if max(ratios) < 1 / CLEARLY else undecided
 
 
 def draw(study: Study, found: Mapping[str, list[dict[str, Any]]]) -> None:

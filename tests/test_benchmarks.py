@@ -220,7 +220,8 @@ def study(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "ratios, number", [([1.1, 2.0], 0), ([0.5, 0.9], 1), ([0.5, 1.1], 2), ([1.0], 2)]
+    "ratios, number",
+    [([1.1, 2.0], 0), ([0.5, 0.9], 1), ([0.5, 1.1], 2), ([0.3, 0.996], 2)],
 )
 def test_a_verdict_is_that_of_all_seeds(ratios, number):
     assert variants.verdict(ratios) == variants.VERDICTS[number]

@@ -51,9 +51,8 @@ ARMS = (
         "vrba",
         "Levenberg-Marquardt",
         "drawn by the residual, unbiased",
-        "`AllenCahn(is_soft=True)`: the problem as the peers are given it. Initial "
-        "errors grow by `exp(5)` at `x = 0`, and the mean square, most of which is at "
-        "the kink, hardly sees them (docs/solving.md).",
+        "`AllenCahn(is_soft=True)`: the problem as the peers are given it. Why it "
+        "stays where it does is guessed from an earlier run, in docs/solving.md.",
         ("allen-cahn",),
     ),
     Arm(

@@ -11,7 +11,7 @@ from math import pi
 from typing import Any
 
 INITIAL_WEIGHT = 10.0  # of the mean square of the initial error, as in vrba
-POINTS_PER_INITIAL = 8
+POINTS_PER_INITIAL = 8  # as by default in vrba, which scripts here must not import
 
 
 @dataclasses.dataclass(frozen=True)

@@ -63,8 +63,8 @@ def policy_of(
         and policy.correction is not None
         and policy.correction.strength == 1
     )
-    has_all = residual.num_available is not None
-    return policy if is_unbiased and not has_all else presets.uniform()
+    is_finite = residual.num_available is not None
+    return policy if is_unbiased and not is_finite else presets.uniform()
 
 
 def batch_size(
