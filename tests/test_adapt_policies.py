@@ -35,13 +35,18 @@ BUILT = {
     "Windows": vrba.Windows(vrba.Sampling(vrba.Quadratic()), 2, max_updates=1),
     "growing": vrba.presets.vrba(num_stage=3),
     "unbiased": vrba.Sampling(vrba.Cosh(), correction=vrba.Unbiased()),
+    "unbiased_capped": vrba.Capped(
+        vrba.Sampling(vrba.Quadratic(), correction=vrba.Unbiased()), 1.5
+    ),
+    "half_unbiased": vrba.Sampling(vrba.Cosh(), correction=vrba.Unbiased(0.5)),
     "unbiased_weights": vrba.Weighting(vrba.Quadratic(), correction=vrba.Unbiased()),
     "effective": vrba.Sampling(vrba.Exponential(), vrba.EffectiveSize(0.5)),
     "rba": vrba.presets.rba(),
     "rad": vrba.presets.rad(),
     "uniform": vrba.presets.uniform(),
 }
-VARIANTS = ("growing", "unbiased", "unbiased_weights", "rba", "rad", "uniform")
+VARIANTS = ("growing", "rba", "rad", "uniform", "half_unbiased")
+VARIANTS += ("unbiased", "unbiased_capped", "unbiased_weights")
 CORE = [name for name in BUILT if name not in VARIANTS]
 # What all policies inherit is looked at once for each way to hold a state.
 KINDS = ["Weighting", "Sampling", "SelfAdaptive", "BRDR", "LocalAverage", "Windows"]
@@ -83,6 +88,17 @@ def test_weights_and_probabilities_are_sound(name, keys):
         policy.loss(state, RESIDUAL[ids], ids),
         policy.objective.mean(policy.weights(state, ids), RESIDUAL[ids]),
     )
+
+
+@pytest.mark.parametrize("name", list(BUILT))
+def test_an_unbiased_policy_leaves_the_loss_of_the_base_and_no_other_does(name):
+    policy = BUILT[name]
+    state = init(policy)
+    for shift in range(3):
+        state = policy.update(state, jnp.roll(RESIDUAL, shift))
+    weights = policy.weights(state) ** policy.objective.loss_power
+    share, base = policy.probability(state) * weights, policy.base(state)
+    assert policy.is_unbiased() == np.allclose(share, base, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", CORE)

@@ -75,6 +75,11 @@ class AbstractPolicy(eqx.Module):
         """Whether points are drawn by the tilt; if not, they are weighed by it."""
 
     @abc.abstractmethod
+    def is_unbiased(self) -> bool:
+        """Whether the loss of drawn points is, on average, that of the base: the
+        policy changes where points are, and not what is minimised."""
+
+    @abc.abstractmethod
     def descends(self) -> str:
         """Which norm of the residual these settings descend.
 

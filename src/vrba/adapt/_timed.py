@@ -46,6 +46,10 @@ class AbstractTimed(AbstractAround):
         mass, factor = self.policy.mass(state.inner), self.factor(state)
         return mass * factor if self.is_sampling() else jnp.where(factor > 0, mass, 0)
 
+    def is_unbiased(self) -> bool:
+        """No: times that are held back count less."""
+        return False
+
     def base(self, state: Any) -> Float[Array, " points"]:
         """That of the wrapped policy."""
         return self.policy.base(state.inner)

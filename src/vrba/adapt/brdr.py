@@ -108,6 +108,10 @@ class BRDR(AbstractPolicy):
         """No."""
         return False
 
+    def is_unbiased(self) -> bool:
+        """No."""
+        return False
+
     def descends(self) -> str:
         """Which norm of the residual these settings descend."""
         return (

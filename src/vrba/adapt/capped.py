@@ -96,6 +96,10 @@ class Capped(AbstractAround):
         """That of the wrapped policy."""
         return self.policy.tilt(state)
 
+    def is_unbiased(self) -> bool:
+        """As the wrapped policy."""
+        return self.policy.is_unbiased()
+
     def descends(self) -> str:
         """Which norm of the residual these settings descend, below the cap."""
         return f"{self.policy.descends()}, of the residual cut off at outliers"

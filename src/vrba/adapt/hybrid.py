@@ -169,6 +169,10 @@ class Hybrid(AbstractTilting):
         """Functions are; their points are weighed."""
         return True
 
+    def is_unbiased(self) -> bool:
+        """No."""
+        return False
+
     def descends(self) -> str:
         """Which norm of the residual these settings descend."""
         power = self.objective.loss_power * self.objective.weight_power

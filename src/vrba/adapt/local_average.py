@@ -140,6 +140,10 @@ class LocalAverage(AbstractAround):
         """That of the wrapped policy."""
         return self.policy.tilt(state.inner)
 
+    def is_unbiased(self) -> bool:
+        """As the wrapped policy."""
+        return self.policy.is_unbiased()
+
     def descends(self) -> str:
         """Which norm of the averaged residual these settings descend."""
         return f"{self.policy.descends()}, of the residual averaged over neighbours"

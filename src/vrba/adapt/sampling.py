@@ -50,7 +50,15 @@ class Sampling(AbstractPoolPolicy):
         """Yes."""
         return True
 
+    def is_unbiased(self) -> bool:
+        """If the correction undoes all of the tilt, or there is none."""
+        return self._kept == 0 or self.potential.degree() == 1
+
     def descends(self) -> str:
         """Which norm of the residual these settings descend."""
-        undone = 0.0 if self.correction is None else self.correction.strength
-        return self.objective.norm_text(self.potential, 1 - undone)
+        return self.objective.norm_text(self.potential, self._kept)
+
+    @property
+    def _kept(self) -> float:
+        """The power of the tilt that the correction leaves."""
+        return 1.0 if self.correction is None else 1 - self.correction.strength

@@ -112,6 +112,10 @@ class SelfAdaptive(AbstractPolicy):
         """No."""
         return False
 
+    def is_unbiased(self) -> bool:
+        """No."""
+        return False
+
     def descends(self) -> str:
         """Which norm of the residual these settings descend."""
         return (

@@ -60,6 +60,10 @@ class Weighting(AbstractPoolPolicy):
         """If the weights are corrected for it."""
         return self.correction is not None
 
+    def is_unbiased(self) -> bool:
+        """No."""
+        return False
+
     def descends(self) -> str:
         """Which norm of the residual these settings descend."""
         power = self.objective.loss_power * self.objective.weight_power

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..adapt import AbstractPolicy, Sampling, presets
+from ..adapt import AbstractPolicy, presets
 from ..problems import AbstractCondition, Formulation, Residual
 from .recipe import Recipe
 
@@ -57,14 +57,9 @@ def policy_of(
     minimised; else, and where there are finitely many points, evenly."""
     if condition.soft.policy is not None:
         return condition.soft.policy
-    policy = recipe.policy
-    is_unbiased = (
-        isinstance(policy, Sampling)
-        and policy.correction is not None
-        and policy.correction.strength == 1
-    )
     is_finite = residual.num_available is not None
-    return policy if is_unbiased and not is_finite else presets.uniform()
+    follows = recipe.policy.is_unbiased() and not is_finite
+    return recipe.policy if follows else presets.uniform()
 
 
 def batch_size(
