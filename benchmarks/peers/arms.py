@@ -51,8 +51,8 @@ ARMS = (
         "vrba",
         "Levenberg-Marquardt",
         "drawn by the residual, unbiased",
-        "`AllenCahn(is_soft=True)`: the problem as the peers are given it. Why it "
-        "stays where it does is guessed from an earlier run, in docs/solving.md.",
+        "`AllenCahn(is_soft=True)`: the problem as the peers are given it. What "
+        "limits it is in docs/solving.md.",
         ("allen-cahn",),
     ),
     Arm(
