@@ -21,7 +21,7 @@ from vrba.report import spread, spread_text
 from vrba.train import Recipe
 
 from .commit import commit_of
-from .results import CLEARLY
+from .shelf import CLEARLY
 
 ROOT = Path(__file__).parents[1]
 ENDS = ("time_reached", "num_steps_reached")

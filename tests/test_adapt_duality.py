@@ -137,6 +137,24 @@ def test_slip_d_no_tilt_lowers_the_variance(name, size):
     assert np.var(size * weight) >= np.var(size) * (1 - 1e-9) - 1e-12
 
 
+@given(
+    size=hnp.arrays(np.float64, 7, elements=st.floats(0, 5)),
+    rises=hnp.arrays(np.float64, 7, elements=st.floats(0, 5)),
+    chances=hnp.arrays(np.float64, 7, elements=st.floats(0.1, 5)),
+)
+def test_slip_d_no_nondecreasing_tilt_lowers_the_variance(size, rises, chances):
+    """Of whatever form, and over any base; by its proof in docs/theory.md."""
+    base, size = chances / chances.sum(), np.sort(size)
+    weight = 1e-3 + np.cumsum(rises)
+    weight /= base @ weight
+    covariance = lambda a, b: base @ (a * b) - (base @ a) * (base @ b)
+    more = size * (weight - 1)
+    room = 1e-9 * (1 + covariance(size * weight, size * weight))
+    assert covariance(size, more) >= -room
+    tilted = covariance(size * weight, size * weight)
+    assert tilted >= covariance(size, size) - room
+
+
 def test_slip_e_the_limit_variance_of_the_self_normalised_estimator():
     weight, _ = tilt(vrba.Quadratic(), vrba.SolveTemperature(), SIZE)
     mean = np.mean(weight * SIZE)

@@ -4,7 +4,6 @@ import ast
 import importlib.util
 import json
 import math
-import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks import CASES, results, variants
+from benchmarks import CASES, behind, results, shelf, variants
 from benchmarks.commit import commit_of
 from benchmarks.peers import page
 from benchmarks.peers.arms import ARMS
@@ -35,11 +34,19 @@ def entries(*pairs):
     return [{"seconds": s, "step": k, "error": e} for k, (s, e) in enumerate(pairs)]
 
 
-def test_error_is_that_of_the_last_measurement_in_time():
-    found = entries((10.0, 0.3), (100.0, 0.2), (101.0, 0.1), (103.0, 0.05))
-    assert error_at(found, 9.0) is None
-    assert error_at(found, 50.0) == 0.3
-    assert error_at(found, 100.0) == 0.1  # up to 2 % late
+def test_error_at_a_time_does_not_depend_on_when_an_arm_measures():
+    every = entries(*((float(k), 2.0**-k) for k in range(1, 20)))
+    for found in (every, every[::3], [every[0], every[-1]]):
+        assert error_at(found, 7.5) == pytest.approx(2.0**-7.5, rel=1e-12)
+        assert error_at(found, 30.0) == every[-1]["error"]
+    assert error_at(every, 0.5) is None
+    assert error_at(every, 1.0) == 0.5
+
+
+def test_error_at_a_time_is_none_after_what_is_no_number():
+    found = entries((1.0, 0.5), (2.0, math.nan), (3.0, 0.1))
+    assert error_at(found, 1.5) == 0.5 and error_at(found, 2.5) is None
+    assert error_at(found, 3.0) == 0.1
 
 
 @given(st.integers(1, 400))
@@ -109,10 +116,10 @@ def home(tmp_path, monkeypatch):
 def test_every_run_has_its_place_on_the_page(home, tmp_path, capsys):
     """Ones that end, fail, diverge, and end early; none is made twice."""
     nan = math.nan
-    home[OWN.name, 0] = logged([(4, 1e-4), (19, 1e-6)]), ""
+    home[OWN.name, 0] = logged([(5, 1e-4), (19, 1e-6)]), ""
     home[OWN.name, 1] = logged([(4, 3e-4)])[:-1], "RuntimeError: no memory"
     home[PEER.name, 0] = logged([(4, 1e-2), (10, nan)]), ""
-    home[PEER.name, 1] = logged([(4, 3e-2), (8, 1e-2)], seconds=500.0), ""
+    home[PEER.name, 1] = logged([(5, 3e-2), (8, 1e-2)], seconds=500.0), ""
     tasks = [(settings(seed), arm) for arm in (OWN, PEER) for seed in (0, 1)]
     run_all(tasks, 2)
     keep(tasks)
@@ -173,7 +180,7 @@ def test_lagging_names_lost_gains_and_at_full_scale_published_errors(scale):
         row("exponential", 5e-4, 2.0, 1e-4),
         row("rad", None, None),
     ]
-    told = results.lagging({"scale": scale, "rows": rows})
+    told = behind.lagging({"scale": scale, "rows": rows})
     assert f"quadratic ({scale}): 2 times the error of the fair baseline." in told[0]
     assert "rad" in told[-1] and "not finite" in told[-1]
     published = [line for line in told if "what was published" in line]
@@ -181,18 +188,82 @@ def test_lagging_names_lost_gains_and_at_full_scale_published_errors(scale):
     assert all("exponential (paper): 5 times" in line for line in published)
 
 
-def test_readme_counts_what_the_shelf_holds():
-    found = json.loads(results.SHELF.read_text())
-    repeated = [one for one in found.values() if one["settings"]["num_seeds"] >= 3]
-    ratios = [one["against_baseline"]["vrba"]["ratios"] for one in repeated]
-    text = results.summary()
-    assert f"Of the {len(ratios)} problems" in text
-    wins = sum(all(ratio < 1 / results.CLEARLY for ratio in some) for some in ratios)
-    losses = sum(all(ratio > results.CLEARLY for ratio in some) for some in ratios)
-    assert f"evenly drawn points in {wins}," in text
-    assert f"higher one in {losses} (" in text
-    middle = statistics.median(1 / statistics.median(some) for some in ratios)
-    assert f"factor is {middle:.2g} in the middle" in text
+def test_lagging_names_rad_later_revisions_and_last_iterates():
+    rows = [
+        row("uniform", 1e-7, 1.0, 1.67e-7),
+        row("rad", 6e-9, 9.0, 2.9e-8),
+        row("vrba:quadratic", 9e-9, 9.0, 1.74e-8) | {"last": {"median": 9e-9}},
+        row("vrba:exponential", 6e-9, 9.0, 1.51e-8) | {"last": {"median": 3.02e-8}},
+    ]
+    rows = [one | {"comparison": "burgers-ssbroyden"} for one in rows]
+    told = behind.lagging({"scale": "paper", "rows": rows})
+    where = "Burgers, any, vrba:"
+    assert told == [
+        f"{where}quadratic (paper): 1.5 times the error of RAD.",
+        f"{where}quadratic (paper): {9 / 8.25:.2g} times what was published.",
+        f"{where}exponential (paper): by its last iterate 2 times what was published.",
+    ]
+
+
+def test_what_was_not_run_is_named():
+    done = {"comparison": "burgers-own", "word": "uniform", "ours": {"median": 1.0}}
+    told = behind.not_run([{"scale": "laptop", "rows": [done]}])
+    own = "Burgers, Levenberg-Marquardt, our ansatz"
+    assert f"{own} (laptop): vrba, by default." in told and f"{own} (paper)." in told
+    assert len(told) == 2 * len(behind.EXPERIMENTS)
+
+
+def shelved(selected, last, num_seeds=3, warnings=()):
+    """What is kept of a problem whose even points have an error of one."""
+    errors = {"vrba": (selected, last), "uniform": (1.0, 1.0)}
+    runs = [
+        {"arm": arm, "seed": k, "error": {"selected": one, "last": other}}
+        for arm, (one, other) in errors.items()
+        for k in range(num_seeds)
+    ]
+    spread = lambda e: {"median": e, "lowest": e, "highest": e}
+    arms = {
+        arm: {"selected": spread(errors[arm][0]), "step": {"median": 7.0}}
+        for arm in errors
+    }
+    settings = {"num_seeds": num_seeds, "flags": {"minutes": 2.0}}
+    common = {"settings": settings, "floor": 0.0, "warnings": warnings, "runs": runs}
+    programs = [{"commit": "0123456789abc"}]
+    return common | {"arms": arms, "programs": programs, "alarms": []}
+
+
+SHELF = {
+    "gains": shelved(0.1, 0.5),
+    "selects": shelved(0.01, 2.0),
+    "loses": shelved(4.0, 4.0),
+    "busy": shelved(0.001, 0.001, warnings=("the machine was busy",)),
+    "once": shelved(0.001, 0.001, num_seeds=1),
+}
+
+
+def test_summary_of_the_shelf_counts_seeds_and_tells_last_iterates(monkeypatch):
+    monkeypatch.setattr(shelf, "read_results", lambda: SHELF)
+    text = shelf.summary()
+    assert "Of the 3 problems" in text and "(without `busy`" in text
+    assert "evenly drawn points in 2," in text and "higher one in 1 (" in text
+    rows = [line for line in text.splitlines() if line.startswith("| `")]
+    assert rows[0] == "| `gains` | 2 | 0.1 | 1 | 10 | 2 |"
+    assert rows[1] == "| `selects` | 2 | 1.0e-2 | 1 | 100 | 0.5 |"
+    assert not any("once" in line or "busy" in line for line in rows)
+
+
+def test_page_of_the_shelf_has_warnings_and_commits():
+    text = shelf.page(SHELF)
+    assert "- `busy`: the machine was busy" in text
+    assert "- 0123456789: `gains`, `selects`" in text
+    assert "| `selects` | 2 | 3 | 7, 7 | 1.0e-2 | 1 | 1e+02 | 0.5 |" in text
+
+
+def test_even_points_that_are_better_are_named(monkeypatch):
+    monkeypatch.setattr(shelf, "read_results", lambda: SHELF)
+    assert behind.lagging_on_shelf() == [
+        "`loses` on [the shelf](shelf.md): 4 times the error of evenly drawn points."
+    ]
 
 
 def test_readme_shows_each_experiment_at_its_largest_scale():

@@ -177,29 +177,23 @@ def test_gains_and_ratios_by_hand():
     spread = lambda value: dict.fromkeys(("median", "lowest", "highest"), value)
     found = {"old": 6e-2, "uniform": 3e-2, "new": 2e-2}
     each = {arm: {"selected": spread(e), "last": spread(e)} for arm, e in found.items()}
+    each["new"]["last"] = spread(4e-2)
+    last = found | {"new": 4e-2}
     runs = [
-        {"arm": arm, "seed": 4, "error": {"selected": e}} for arm, e in found.items()
+        {"arm": arm, "seed": 4, "error": {"selected": e, "last": last[arm]}}
+        for arm, e in found.items()
     ]
-    runs.append({"arm": "of old", "seed": 4, "error": {"selected": 1.0}})
+    runs.append({"arm": "of old", "seed": 4, "error": {"selected": 1.0, "last": 1.0}})
     content = {"arms": each, "runs": runs, "floor": 0.0}
     result = result_of(Exhibit("t1", "T", (experiment,)), "paper", {"one": content})
     old, fair, new = result["rows"]
     assert new["published_gain"] == pytest.approx(8) and fair["published_gain"] is None
     assert new["gain"] == pytest.approx(3) and new["fair_gain"] == pytest.approx(1.5)
-    assert new["to_published"] == pytest.approx(2) and old["gain"] == 1
+    assert new["last_gain"] == pytest.approx(1.5) and old["gain"] == 1
     line = exhibit_text(result).splitlines()[-3]
     cells = [cell.strip() for cell in line.strip("| ").split("|")]
-    assert cells[:9] == [
-        "One",
-        "New",
-        "1.0e-2",
-        "2.0e-2",
-        "2.0e-2",
-        "2",
-        "8",
-        "3",
-        "1.5",
-    ]
+    numbers = ["1.0e-2", "2.0e-2", "4.0e-2", "2", "4", "8", "3", "1.5", "1.5"]
+    assert cells[:11] == ["One", "New", *numbers]
 
 
 def test_arms_that_have_not_ended_leave_their_cells_empty():

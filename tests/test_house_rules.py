@@ -20,7 +20,7 @@ from packaging.utils import canonicalize_name
 from rooms import classes, concrete, is_abstract
 
 import vrba
-from benchmarks import ablation, results, sensitivity, variants
+from benchmarks import ablation, results, sensitivity, shelf, variants
 from benchmarks.peers import page as peers_page
 from benchmarks.peers.results import read_results
 
@@ -266,6 +266,8 @@ def test_pages_of_results_are_up_to_date():
     found = {results.PAGE: results.page(), results.README: results.readme()}
     for path, text in found.items():
         assert path.read_text() == text, "run `python -m benchmarks.results`"
+    text = shelf.page(shelf.read_results())
+    assert shelf.PAGE.read_text() == text, "run `python -m benchmarks.shelf --table`"
     text = peers_page.page(read_results())
     assert peers_page.PAGE.read_text() == text, "run `python -m benchmarks.peers`"
     studies = (ablation.STUDY, sensitivity.STUDY)

@@ -36,8 +36,9 @@ ARMS = (
         "vrba",
         "Levenberg-Marquardt",
         "drawn by the residual, unbiased",
-        "`vrba.solve(problem, minutes=...)`, nothing else. Allen-Cahn has its default "
-        "ansatz, which carries the kink of the initial data; peers do not have it.",
+        "What `vrba.solve(problem, minutes=...)` does, with its sizes written out. "
+        "Allen-Cahn has its default ansatz, which carries the kink of the initial "
+        "data; peers do not have it.",
     ),
     Arm(
         "vrba-uniform",

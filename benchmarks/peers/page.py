@@ -26,20 +26,24 @@ its own, in an environment of its own. Errors are relative L2 against the proble
 reference, of the last iterate; the median over seeds [lowest, highest] if there are
 several.
 
+What to bear in mind: network, number of points and redraw interval are those of vrba's
+default, and no peer was tuned. The optimizers differ, so most of what is seen here is
+the optimizer; what adaptivity adds is `vrba` beside `vrba-uniform`.
+
 The time counts training with compilation, but not imports, and not the measurement of
 the error: peers' clocks stand while it is measured; vrba's own runs on, so that a
 measurement is timed after the run and taken off for each. What vrba spends on its
-diagnosing, which no peer does, counts; that it makes its first pool does not. An error
-is that of the last measurement until then, or up to 2 % later.
+diagnosing, which no peer does, counts; that it makes its first pool does not. Between
+two measurements the logarithm of an error is taken as linear in time.
 
 The same for all: the inputs scaled to [-1, 1], and boundary and initial values exact by
-the same output transform. In Allen-Cahn the peers and most arms of vrba have periodic
-inputs and the initial values in the loss, with weight {weight:g}, on one point for
-{share} of the others, which vrba draws anew; `vrba` and `vrba-uniform` have their
-default ansatz, which peers lack.
+the same output transform. In Allen-Cahn the peers have periodic inputs and the initial
+values in the loss, with weight {weight:g}, on one point for {share} of the others. So
+have the arms of vrba, which draw them anew, but for `vrba` and `vrba-uniform`: these
+have their default ansatz, which peers lack.
 Not the same: the optimizer, how points are chosen, and the random initial networks,
-which are each package's own. The number of points is that of vrba's default, which is
-made for few, costly steps; first-order arms may do better with fewer.
+which are each package's own. The number of points suits few, costly steps; first-order
+arms may do better with fewer.
 
 ![Error against time](peers.png)
 """
@@ -63,7 +67,9 @@ def page(known: dict[str, dict[str, Any]]) -> str:
     for key, runs in grouped(known).items():
         text += "\n" + "\n".join(section(key, runs)) + "\n"
     text += "\n## Notes on the arms\n\n"
-    notes = [f"- `{arm.name}`: {arm.note}" for arm in ARMS if arm.note]
+    shown_arms = {run["arm"] for run in known.values()}
+    noted = [arm for arm in ARMS if arm.note and arm.name in shown_arms]
+    notes = [f"- `{arm.name}`: {arm.note}" for arm in noted]
     return text + "\n".join(notes) + "\n"
 
 

@@ -1,5 +1,6 @@
 """From logs to `results/peers.json`: errors at two times, and thinned curves."""
 
+import bisect
 import dataclasses
 import json
 import math
@@ -10,7 +11,7 @@ from .runs import ROOT, Settings, has_finished, read_log
 
 RESULTS = ROOT / "results" / "peers.json"
 MOST_POINTS = 60  # of a curve
-SLACK = 1.02  # a step that ends this much too late still counts
+LATEST = 1.02  # times its limit: what is measured later is not looked at
 
 
 def keep(tasks: list[tuple[Settings, Arm]]) -> None:
@@ -49,7 +50,7 @@ def summary(lines: list[dict[str, Any]], limit: float) -> dict[str, Any]:
     is_whole = has_finished(lines)
     about = lines[0]["about"] if lines else {}
     entries = lines[1:-1] if is_whole else lines[1:]
-    entries = [entry for entry in entries if entry["seconds"] <= SLACK * limit]
+    entries = [entry for entry in entries if entry["seconds"] <= LATEST * limit]
     finite = [entry for entry in entries if math.isfinite(entry["error"])]
     found = {
         "about": about,
@@ -70,10 +71,21 @@ def summary(lines: list[dict[str, Any]], limit: float) -> dict[str, Any]:
 
 
 def error_at(entries: list[dict[str, Any]], seconds: float) -> float | None:
-    """That of the last measurement until then; none if it is no number, or if there
-    was none."""
-    before = [e["error"] for e in entries if e["seconds"] <= SLACK * seconds]
-    return before[-1] if before and math.isfinite(before[-1]) else None
+    """Between two measurements the logarithm of the error is taken as linear in time,
+    so that it does not matter when an arm measures; after the last that is a number it
+    is that one's. None before the first, and after one that is no number."""
+    times = [entry["seconds"] for entry in entries]
+    number = bisect.bisect_right(times, seconds)
+    if number == 0:
+        return None
+    near = [entry["error"] for entry in entries[number - 1 : number + 1]]
+    if not math.isfinite(near[0]):
+        return None
+    if len(near) == 1 or not math.isfinite(near[1]) or min(near) <= 0:
+        return near[0]
+    before, after = times[number - 1 : number + 1]
+    share = (seconds - before) / (after - before)
+    return math.exp((1 - share) * math.log(near[0]) + share * math.log(near[1]))
 
 
 def thinned(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -10,11 +10,12 @@ SCALES = ("paper", "laptop", "tiny")
 @dataclasses.dataclass(frozen=True)
 class Arm:
     """A row: what `vrba compare` calls it, what the paper calls it, and the relative L2
-    error that was published, if it was."""
+    error that was published, if it was, also in a later revision."""
 
     word: str
     label: str
     published: float | None = None
+    revised: float | None = None
 
 
 @dataclasses.dataclass(frozen=True)

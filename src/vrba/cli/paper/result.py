@@ -1,7 +1,7 @@
 """What was published beside what has come of it here."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ...report import pair
@@ -49,10 +49,8 @@ def _rows(
     those of a published curve."""
     curves = published_curves(experiment.name) if scale == SCALES[0] else None
     found, floor = content.get("arms", {}), content.get("floor", 0.0)
-    errors: dict[str, dict[int, float]] = {arm.word: {} for arm in experiment.arms}
-    for run in content.get("runs", ()):
-        if run["arm"] in errors:  # an older folder may have others
-            errors[run["arm"]][run["seed"]] = run["error"]["selected"]
+    runs = content.get("runs", ())
+    errors, last = (errors_of(experiment, runs, one) for one in ("selected", "last"))
     first = experiment.arms[0]
     fair = [arm for arm in experiment.arms if arm.word == BASELINE and arm != first]
     rows = []
@@ -66,6 +64,7 @@ def _rows(
             "published_gain": _ratio(first.published, arm.published),
             **_measured(found.get(arm.word)),
             "gain": _gain(errors[first.word], errors[arm.word], floor),
+            "last_gain": _gain(last[first.word], last[arm.word], floor),
             "seeds": sorted(errors[arm.word]),
             "floor": floor,
         }
@@ -73,12 +72,19 @@ def _rows(
             row["curve"], row["curve_source"] = curves.arms[arm.word], curves.source
         if fair:
             row["fair_gain"] = _gain(errors[fair[0].word], errors[arm.word], floor)
-        if row["ours"] is not None:
-            row["to_published"] = _ratio(
-                max(row["ours"]["median"], floor), arm.published
-            )
         rows.append(row)
     return rows
+
+
+def errors_of(
+    experiment: Experiment, runs: Iterable[Mapping[str, Any]], which: str
+) -> dict[str, dict[int, float]]:
+    """By arm and seed, of the iterate `selected` or `last`."""
+    errors: dict[str, dict[int, float]] = {arm.word: {} for arm in experiment.arms}
+    for run in runs:
+        if run["arm"] in errors:  # an older folder may have others
+            errors[run["arm"]][run["seed"]] = run["error"][which]
+    return errors
 
 
 def _measured(arm: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -1,0 +1,112 @@
+"""Where the results of this package are behind, and what was not run."""
+
+import math
+import statistics
+from typing import Any
+
+from vrba.cli import paper
+from vrba.cli.paper import SCALES
+
+from . import shelf
+
+EXPERIMENTS = {
+    one.name: one
+    for exhibit in vars(paper).values()
+    if isinstance(exhibit, paper.Exhibit)
+    for one in exhibit.experiments
+}
+
+
+def behind(results: list[dict[str, Any]]) -> str:
+    """Where a tilt is no better than the fair baseline or RAD, has no finite error, or
+    exceeds what was published at the published scale, also by others on the same
+    problem; where even points are better on the shelf; and what was not run."""
+    lines = [line for result in results for line in lagging(result)]
+    lines += lagging_on_shelf()
+    told = "".join(f"- {line}\n" for line in dict.fromkeys(lines))
+    text = f"## Where we are behind\n\n{told or 'Nowhere, in what was run.'}\n"
+    left = "".join(f"- {line}\n" for line in not_run(results))
+    return text + (f"## What was not run\n\n{left}\n" if left else "")
+
+
+def lagging(result: dict[str, Any]) -> list[str]:
+    """Of one exhibit."""
+    lines = []
+    for row in result["rows"]:
+        ours = row.get("ours")
+        if ours is None or row["word"] in ("uniform", "uniform-as-published"):
+            continue
+        where = f"{row['experiment']}, {row['label']} ({result['scale']})"
+        if ours["median"] is None:
+            lines.append(f"{where}: the error is not finite.")
+            continue
+        gain = row.get("fair_gain", row["gain"])
+        if gain is not None and gain < 1:
+            told = f"{1 / gain:.2g} times" if gain else "infinitely many times"
+            lines.append(f"{where}: {told} the error of the fair baseline.")
+        same = [one for one in result["rows"] if one["experiment"] == row["experiment"]]
+        for rival in [one for one in same if one.get("word") == "rad"]:
+            factor = ours["median"] / (
+                (rival.get("ours") or ours)["median"] or math.inf
+            )
+            if factor > shelf.CLEARLY:
+                lines.append(f"{where}: {factor:.2g} times the error of RAD.")
+        if result["scale"] == "paper":
+            lines += [f"{where}: {told}" for told in above_published(row, result)]
+    return lines
+
+
+def above_published(row: dict[str, Any], result: dict[str, Any]) -> list[str]:
+    """Of a row at the published scale: the selected iterate above what was published,
+    also in a later revision, or else the last one."""
+    same = [one for one in result["rows"] if problem_of(one) == problem_of(row)]
+    published = row["published"]
+    known = [published] if published is not None else [o["published"] for o in same]
+    known += [_revised(row)] if published is not None else map(_revised, same)
+    best = min((error for error in known if error is not None), default=None)
+    last = (row.get("last") or {}).get("median")
+    if best is not None and row["ours"]["median"] > best:
+        return [f"{row['ours']['median'] / best:.2g} times what was published."]
+    if best is not None and published is not None and last and last > published:
+        factor = last / published
+        return [f"by its last iterate {factor:.2g} times what was published."]
+    return []
+
+
+def _revised(row: dict[str, Any]) -> float | None:
+    """What a later revision of the paper has for a row."""
+    arms = EXPERIMENTS[row["comparison"]].arms if "comparison" in row else ()
+    return next((arm.revised for arm in arms if arm.word == row["word"]), None)
+
+
+def lagging_on_shelf() -> list[str]:
+    """Problems where even points have the lower error in the middle of seeds."""
+    lines = []
+    for name, one in shelf.read_results().items():
+        found = shelf.factors(one, "selected")
+        if len(found) >= shelf.ENOUGH_SEEDS:
+            ratio = 1 / statistics.median(found)
+            if ratio > shelf.CLEARLY:
+                told = f"{ratio:.2g} times the error of evenly drawn points"
+                lines.append(f"`{name}` on [the shelf](shelf.md): {told}.")
+    return lines
+
+
+def not_run(results: list[dict[str, Any]]) -> list[str]:
+    """Experiments without a result at a scale, and rows of those that have some."""
+    lines = []
+    for scale in SCALES[:-1]:
+        rows = [row for one in results if one["scale"] == scale for row in one["rows"]]
+        done = {(row.get("comparison"), row["word"]) for row in rows if row.get("ours")}
+        for name, experiment in EXPERIMENTS.items():
+            missing = [a.label for a in experiment.arms if (name, a.word) not in done]
+            if len(missing) == len(experiment.arms):
+                lines.append(f"{experiment.title} ({scale}).")
+            elif missing:
+                lines.append(f"{experiment.title} ({scale}): {', '.join(missing)}.")
+    return lines
+
+
+def problem_of(row: dict[str, Any]) -> str:
+    """`Burgers` of `Burgers, self-scaled Broyden, sampling`."""
+    return row["experiment"].split(",")[0]
