@@ -140,10 +140,13 @@ def _is_comparable(content: Mapping[str, Any]) -> bool:
 
 
 def _rows(content: Mapping[str, Any]) -> list[list[str]]:
-    rows = [list(_HEADS), *(_row(row) for row in content["rows"])]
-    left_out = () if _is_comparable(content) else map(_HEADS.index, _AGAINST)
-    left_out = set(left_out)
-    return [[cell for k, cell in enumerate(row) if k not in left_out] for row in rows]
+    """Without columns that have nothing to tell."""
+    columns = zip(_HEADS, *(_row(row) for row in content["rows"]), strict=True)
+    untold = () if _is_comparable(content) else _AGAINST
+    shown = [
+        column for column in columns if any(column[1:]) and column[0] not in untold
+    ]
+    return [list(row) for row in zip(*shown, strict=True)]
 
 
 def _against(row: Mapping[str, Any]) -> tuple[float | None, float | None]:
