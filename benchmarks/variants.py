@@ -65,11 +65,27 @@ class Study(NamedTuple):
         """What is told of it."""
         return ROOT / "docs" / f"{self.name}.md"
 
-    def run(self, name: str, seed: int) -> Path:
-        """Where one run is kept; another recipe is another run."""
+    def mark(self, name: str) -> str:
+        """What tells the recipe and the minutes of a variant from others."""
         text = json.dumps(describe(self.variants[name]()), sort_keys=True, default=str)
-        mark = hashlib.sha256(f"{self.minutes} {text}".encode()).hexdigest()[:12]
-        return ROOT / "runs" / self.name / f"{mark}-{seed}.json"
+        return hashlib.sha256(f"{self.minutes} {text}".encode()).hexdigest()[:12]
+
+    def run(self, name: str, seed: int) -> Path:
+        """Where one run is written."""
+        return ROOT / "runs" / self.name / f"{self.mark(name)}-{seed}.json"
+
+    def done(self) -> dict[tuple[str, int], dict[str, Any]]:
+        """Runs by mark and seed: those that were kept, and what was written since."""
+        found = {}
+        if self.file.exists():
+            content = json.loads(self.file.read_text(encoding="utf-8"))
+            for run in [run for runs in content["variants"].values() for run in runs]:
+                found[run.get("mark"), run["seed"]] = run
+        for path in (ROOT / "runs" / self.name).glob("*.json"):
+            run = json.loads(path.read_text(encoding="utf-8"))
+            mark, _ = path.stem.rsplit("-", 1)
+            found[mark, run["seed"]] = run | {"mark": mark}
+        return found
 
 
 def main(study: Study) -> None:
@@ -83,8 +99,7 @@ def main(study: Study) -> None:
         solve_one(study, asked.run[0], int(asked.run[1]))
         return
     if not asked.table:
-        failures = make_missing(study, range(asked.seeds))
-        keep(study, range(asked.seeds), failures)
+        keep(study, make_missing(study, range(asked.seeds)))
     if not study.file.exists():
         sys.exit(f"There is no {study.file.name} yet: leave out --table.")
     write_page(study, json.loads(study.file.read_text(encoding="utf-8")))
@@ -107,8 +122,9 @@ def solve_one(study: Study, name: str, seed: int) -> None:
 
 def make_missing(study: Study, seeds: range) -> list[str]:
     """As many at a time as there are cores, with one thread each; says what failed."""
+    done, marks = study.done(), {name: study.mark(name) for name in study.variants}
     each = [(name, seed) for seed in seeds for name in study.variants]
-    waiting = [run for run in each if not study.run(*run).exists()]
+    waiting = [(name, seed) for name, seed in each if (marks[name], seed) not in done]
     running: dict[tuple[str, int], subprocess.Popen] = {}
     failures = []
     try:
@@ -140,12 +156,13 @@ def started(study: Study, name: str, seed: int) -> subprocess.Popen:
     )
 
 
-def keep(study: Study, seeds: range, failures: list[str]) -> None:
-    """All runs in one file."""
-    found: dict[str, list[dict[str, Any]]] = {}
+def keep(study: Study, failures: list[str]) -> None:
+    """All runs of these variants in one file, by seed."""
+    done, found = study.done(), {}
     for name in study.variants:
-        runs = [path for seed in seeds if (path := study.run(name, seed)).exists()]
-        found[name] = [json.loads(run.read_text(encoding="utf-8")) for run in runs]
+        mark = study.mark(name)
+        runs = [run for (other, _), run in done.items() if other == mark]
+        found[name] = sorted(runs, key=lambda run: run["seed"])
     content = {"minutes": study.minutes, "variants": found, "failures": failures}
     text = json.dumps(content, indent=1) + "\n"
     write_atomically(study.file, text.encode())
@@ -192,7 +209,7 @@ def page(study: Study, content: dict[str, Any]) -> str:
     text += f"![Errors of all variants]({study.name}.png)\n\n"
     text += f"{content['minutes']:g} minutes a run, one thread.\n\n"
     told = {word: names for word, names in verdicts.items() if names}
-    text += "".join(f"- {word}: {', '.join(names)}.\n" for word, names in told.items())
+    text += "".join(f"- {word}: {'; '.join(names)}.\n" for word, names in told.items())
     text += "\n" if told else ""
     text += "| | variant | error | beside | ratio, same seed | steps | seeds |\n"
     text += "|---|---|---|---|---|---|---|\n" + "\n".join(lines) + "\n\n"

@@ -307,9 +307,34 @@ def test_all_missing_runs_are_made_and_failures_named(study, monkeypatch):
         return subprocess.Popen([sys.executable, "-c", f"raise SystemExit({code})"])
 
     monkeypatch.setattr(variants, "started", started)
-    monkeypatch.setattr(variants.Study, "run", lambda *_: Path("no such file"))
+    monkeypatch.setattr(variants.Study, "mark", lambda _, name: name)
     assert variants.make_missing(study, range(2)) == ["other, seed 0"]
     assert made == [(name, seed) for seed in (0, 1) for name in ("usual", "other")]
+
+
+def test_runs_that_were_kept_or_written_are_not_made_again(
+    study, tmp_path, monkeypatch
+):
+    """Those of another recipe are; what is kept stays when runs are gone."""
+    monkeypatch.setattr(variants.Study, "mark", lambda _, name: f"{name}-now")
+    monkeypatch.setattr(variants, "started", lambda *_: pytest.fail("made again"))
+    folder = tmp_path / "runs" / "study"
+    folder.mkdir(parents=True)
+    study.file.parent.mkdir()
+    for name, seed in (("usual", 0), ("usual", 1), ("other", 1), ("other", 0)):
+        (folder / f"{name}-now-{seed}.json").write_text(json.dumps({"seed": seed}))
+    (folder / "other-before-2.json").write_text('{"seed": 2}')
+    assert variants.make_missing(study, range(2)) == []
+    variants.keep(study, [])
+    for path in folder.iterdir():
+        path.unlink()
+    assert variants.make_missing(study, range(2)) == []
+    variants.keep(study, [])
+    found = json.loads(study.file.read_text())["variants"]
+    assert {name: [run["seed"] for run in runs] for name, runs in found.items()} == {
+        "usual": [0, 1],
+        "other": [0, 1],
+    }
 
 
 def test_variants_are_compared_by_seed(study, tmp_path):

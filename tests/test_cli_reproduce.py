@@ -266,10 +266,10 @@ def test_what_is_not_finite_is_told():
     assert "| not finite [1.0e-3, not finite] |" in exhibit_text(content)
     spread = {"median": math.inf, "lowest": math.inf, "highest": math.inf}
     runs = [
-        {"arm": "uniform", "seed": 0, "error": {"selected": 1e-3}},
-        {"arm": "vrba", "seed": 0, "error": {"selected": math.inf}},
+        {"arm": arm, "seed": 0, "error": {"selected": error, "last": error}}
+        for arm, error in {"uniform": 1e-3, "vrba": math.inf}.items()
     ]
     found = {"arms": {"vrba": {"selected": spread}}, "runs": runs}
     exhibit = Exhibit("t", "T", (experiment,))
     result = result_of(exhibit, "tiny", {experiment.name: found})
-    assert result["rows"][1]["gain"] == 0.0
+    assert result["rows"][1]["gain"] == 0.0 == result["rows"][1]["last_gain"]
