@@ -24,7 +24,8 @@ def behind(results: list[dict[str, Any]]) -> str:
     lines = [line for result in results for line in lagging(result)]
     lines += lagging_on_shelf()
     told = "".join(f"- {line}\n" for line in dict.fromkeys(lines))
-    text = f"## Where we are behind\n\n{told or 'Nowhere, in what was run.'}\n"
+    none = "Nowhere, in what was run.\n"
+    text = f"## Where we are behind\n\n{told or none}\n"
     left = "".join(f"- {line}\n" for line in not_run(results))
     return text + (f"## What was not run\n\n{left}\n" if left else "")
 

@@ -27,8 +27,8 @@ reference, of the last iterate; the median over seeds [lowest, highest] if there
 several.
 
 What to bear in mind: network, number of points and redraw interval are those of vrba's
-default, and no peer was tuned. The optimizers differ, so most of what is seen here is
-the optimizer; what adaptivity adds is `vrba` beside `vrba-uniform`.
+default, and no peer was tuned. The optimizers differ, so what is seen here is not
+adaptivity alone; that is `vrba` beside `vrba-uniform`, where both were run.
 
 The time counts training with compilation, but not imports, and not the measurement of
 the error: peers' clocks stand while it is measured; vrba's own runs on, so that a

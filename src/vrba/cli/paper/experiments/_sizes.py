@@ -3,8 +3,8 @@
 _RECIPE = {"recipe": "ssbroyden-sampling"}
 SSBROYDEN = {
     "paper": _RECIPE | {"steps": 67_000},
-    # More points than the 2,011 parameters: with 2,000 evenly drawn ones a step fits
-    # them one by one, and the baseline fails for that reason alone.
+    # More points than the 2,011 parameters: with 2,000 of 20,000 the evenly drawn
+    # baseline failed, see docs/decisions.md.
     "laptop": _RECIPE | {"points": 5000, "pool": 50_000, "steps": 12_000},
     "tiny": _RECIPE | {"points": 64, "pool": 128, "width": 8, "steps": 3},
 }
