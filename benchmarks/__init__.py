@@ -2,5 +2,13 @@
 
 import pkgutil
 
-HELPERS = ("__main__", "behind", "commit", "timing", "torch_deeponet", "variants")
+HELPERS = (
+    "__main__",
+    "behind",
+    "commit",
+    "kept_runs",
+    "timing",
+    "torch_deeponet",
+    "variants",
+)
 CASES = [one.name for one in pkgutil.iter_modules(__path__) if one.name not in HELPERS]

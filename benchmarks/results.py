@@ -3,8 +3,9 @@
 `python -m benchmarks.results table1 figure4 --scale laptop --seeds 3` calls `vrba
 reproduce` for each, keeps what came out in `results/reproduce/SCALE/NAME.json`, and
 writes `docs/results.md` from all that is kept, never by hand. It goes on where it was
-stopped. `--table` makes no runs, but keeps what is there; without names only the page
-is written.
+stopped. `--only uniform,rad` makes runs of these arms: on another machine, or another
+day, the rest is taken from what is kept. `--table` makes no runs, but keeps what is
+there; without names only tables and the page are brought up to date.
 """
 
 import argparse
@@ -22,6 +23,7 @@ from vrba.report import exhibit_text, short
 from . import shelf
 from .behind import behind
 from .commit import commit_of
+from .kept_runs import comparisons_of, exhibit_of
 
 IS_LONG = True
 ROOT = Path(__file__).parents[1]
@@ -53,11 +55,14 @@ def main() -> None:
     parser.add_argument("--scale", default="laptop")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--out", type=Path, default=ROOT / "runs" / "reproduce")
+    parser.add_argument("--only", help="arms whose runs are made")
     parser.add_argument("--table", action="store_true", help="make no runs")
     asked = parser.parse_args()
     for name in asked.names:
         folder = asked.out / asked.scale / name
         keep(reproduced(name, asked), folder / "figures")
+    for scale in SCALES:
+        store(scale)
     write_page()
 
 
@@ -65,6 +70,7 @@ def reproduced(name: str, asked: argparse.Namespace) -> dict[str, Any]:
     """What `vrba reproduce` finds."""
     words = ["reproduce", name, "--scale", asked.scale, "--out", str(asked.out)]
     words += ["--table"] if asked.table else ["--seeds", str(asked.seeds)]
+    words += ["--only", asked.only] if asked.only else []
     command = [sys.executable, "-m", "vrba.cli", *words]
     code = subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode
     if code not in (DONE, FAILED):  # a run that failed is told on the page
@@ -74,16 +80,34 @@ def reproduced(name: str, asked: argparse.Namespace) -> dict[str, Any]:
 
 
 def keep(found: dict[str, Any], figures: Path) -> None:
-    """One file for each exhibit and scale, in place of an earlier one; of a figure its
-    pictures too."""
-    path = RESULTS / found["scale"] / f"{found['name']}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    if found["name"].startswith("figure"):
+    """One file for each exhibit and scale, with the runs that were kept before and are
+    missing in what was found; of a figure its pictures too, unless those that are there
+    show more runs."""
+    stored = store(found["scale"], found)[found["name"]]
+    if found["name"].startswith("figure") and num_runs(found) == num_runs(stored):
         for old in DOCS.glob(f"{_stem(found)}-*.png"):
             old.unlink()
         for picture in sorted(figures.glob("*.png")):
             shutil.copyfile(picture, DOCS / f"{_stem(found)}-{picture.name}")
+
+
+def store(scale: str, *found: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """What was found and what is kept, to the files: an experiment is the same in all
+    exhibits that show it. Returns them by name."""
+    known = [*found, *(one for one in kept() if one["scale"] == scale)]
+    contents = comparisons_of(known)
+    names = sorted({one["name"] for one in known})
+    stored = {name: exhibit_of(name, scale, contents) for name in names}
+    for name, one in stored.items():
+        path = RESULTS / scale / f"{name}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(one, indent=1) + "\n", encoding="utf-8")
+    return stored
+
+
+def num_runs(result: dict[str, Any]) -> int:
+    """Of all its comparisons."""
+    return sum(len(one.get("runs", ())) for one in result["comparisons"].values())
 
 
 def _stem(found: dict[str, Any]) -> str:

@@ -211,12 +211,31 @@ def test_resume_makes_what_is_missing(done, folder):
     shutil.rmtree("both/uniform/seed-4")
     code, out, err = call("compare", "--resume", "both", "--json")
     again, first = json.loads(out), json.loads(done[1])
-    assert code == 0 and "4 runs, 1 of them left" in err
+    assert code == 0 and "4 runs, 1 of them to make" in err
     assert kept.stat().st_mtime_ns == before
     key = lambda run: (run["arm"], run["seed"], run["residual"])
     assert [key(run) for run in again["runs"]] == [key(run) for run in first["runs"]]
     three = {"median": 3, "lowest": 3, "highest": 3}
     assert [arm["step"] for arm in again["arms"].values()] == [three] * 2
+
+
+def test_only_some_arms_are_made(done, folder):
+    """Runs of the others, and their failures, stay as they are."""
+    path = Path("both/comparison.json")
+    before = json.loads(path.read_text())
+    for arm in ("uniform", "vrba-exponential"):
+        shutil.rmtree(f"both/{arm}/seed-4")
+    failed = {f"{arm}, seed 4": "no memory" for arm in ("uniform", "vrba:exponential")}
+    path.write_text(json.dumps(before | {"failures": failed}))
+    words = ["compare", "--resume", "both", "--json"]
+    code, out, err = call(*words, "--only", "Uniform")
+    assert code == 1 and "4 runs, 1 of them to make" in err
+    runs = {(run["arm"], run["seed"]) for run in json.loads(out)["runs"]}
+    assert runs == {("uniform", 3), ("vrba:exponential", 3), ("uniform", 4)}
+    assert list(json.loads(out)["failures"]) == ["vrba:exponential, seed 4"]
+    code, out, _ = call(*words)
+    assert code == 0 and json.loads(out)["failures"] == {}
+    assert len(json.loads(out)["runs"]) == 4
 
 
 def test_resume_refuses_another_problem(done, folder):
@@ -249,6 +268,7 @@ def test_resume_refuses_another_problem(done, folder):
         (["--resume", "nowhere"], "`nowhere` is no comparison"),
         (["--resume", "both", "--steps", "9"], "goes on with the settings"),
         (["--resume", "both", "--seeds", "1"], "less than the 2 of"),
+        (["--resume", "both", "--only", "rad"], "There is no arm `rad`"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -296,7 +316,7 @@ def test_whoever_watches_sees_where_runs_stand(folder):
     watcher = Watcher(ComparisonFolder(folder / "seen"), settings)
     stream = io.StringIO()
     watcher.board = Board(Console(file=stream, force_terminal=True, width=80))
-    first, second = watcher.tasks()
+    first, second = watcher.tasks(settings.arms)
     entry = {"step": 15, "residual_l2": 1e-3, "seconds": 7.0}
     first.log.parent.mkdir(parents=True)
     append_line(first.log.with_name("metrics.jsonl"), entry)

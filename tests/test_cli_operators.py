@@ -242,7 +242,7 @@ def test_compare_trains_every_arm(compared, folder):
 def test_compare_of_operators_can_be_resumed(compared, folder):
     before = Path("both/uniform/seed-0/checkpoint/best.npz").stat().st_mtime_ns
     code, _, err = call("compare", "--resume", "both")
-    assert code == 0 and "0 of them left" in err
+    assert code == 0 and "0 of them to make" in err
     after = Path("both/uniform/seed-0/checkpoint/best.npz").stat().st_mtime_ns
     assert after == before
 

@@ -108,6 +108,18 @@ def test_more_seeds_are_added_to_what_is_there(done, folder):
     assert code == 2 and "less than the 2" in err
 
 
+def test_only_some_rows_are_made(folder):
+    words = ["table2", "--scale", "tiny", "--out", "some", "--json"]
+    code, out, err = call("reproduce", *words, "--only", "vrba")
+    assert code == 0, err
+    rows = json.loads(out.splitlines()[-1])["exhibits"][0]["rows"]
+    made = {row["word"]: row["ours"] is not None for row in rows if "word" in row}
+    assert {word for word, is_made in made.items() if is_made} == {"vrba"}
+    assert not (folder / "some" / "tiny" / "burgers-ssbroyden").exists()
+    assert (folder / "some" / "tiny" / "burgers-own" / "vrba").exists()
+    assert not (folder / "some" / "tiny" / "burgers-own" / "uniform").exists()
+
+
 def test_another_experiment_in_the_folder_is_refused(done, folder):
     path = folder / "all" / "tiny" / "burgers-own" / "comparison.json"
     content = path.read_text()
@@ -157,6 +169,7 @@ def test_a_stop_leaves_a_table_of_what_is_done(done, folder, monkeypatch):
         (["table3", "--scale", "small"], "no scale `small`"),
         (["table3", "--seeds", "0"], "`--seeds` must be at least 1"),
         (["table3", "--jobs", "0"], "`--jobs` must be at least 1"),
+        (["table3", "--only", "vrba:quadratik"], "Did you mean `vrba:quadratic`?"),
         (["table3", "--table", "--out", "nowhere"], "nothing in `nowhere/laptop`"),
     ],
 )

@@ -57,6 +57,22 @@ ARMS = (
         ("allen-cahn",),
     ),
     Arm(
+        "vrba-ssbroyden",
+        "vrba",
+        "Adam, 1,000 steps, then self-scaled Broyden",
+        "drawn by the residual",
+        "The optimizer of the best peer, with vrba's policy for optimizers that see a "
+        "loss only, on as many points as the others have. Allen-Cahn is soft, as for "
+        "the peers.",
+    ),
+    Arm(
+        "vrba-ssbroyden-uniform",
+        "vrba",
+        "Adam, 1,000 steps, then self-scaled Broyden",
+        "drawn evenly",
+        "The same with `presets.uniform()`.",
+    ),
+    Arm(
         "vrba-lbfgs",
         "vrba",
         "Adam, 1,000 steps, then L-BFGS",

@@ -22,7 +22,7 @@ from vrba.core import ending
 from vrba.train import FixedBalance, Silent, default_recipe
 from vrba.train.accuracy import reference_of, relative_error
 
-ADAM_STEPS = 1000  # before L-BFGS
+ADAM_STEPS = 1000  # before second order
 MOST_MEASURING = 0.03  # of the time, which is given back
 
 
@@ -40,6 +40,8 @@ class Watch(Silent):
 
 def make_optimizer(arm: str) -> optim.AbstractOptimizer | None:
     """By the name of the arm; the default one if it names none."""
+    if "ssbroyden" in arm:
+        return optim.adam_ssbroyden(ADAM_STEPS)
     if "lbfgs" in arm:
         first = optim.Stage(optim.Adam(), optim.AfterSteps(ADAM_STEPS))
         return optim.Sequence(first, optim.lbfgs())

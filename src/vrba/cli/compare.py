@@ -27,9 +27,9 @@ from .children import run_all
 from .comparison import ComparisonFolder, text_of
 from .data import known_makers
 from .drawing import draw_report
-from .flags import Assignments, Count, Folder, Minutes, Name, Switch, Target
+from .flags import Assignments, Count, Folder, Minutes, Name, Only, Switch, Target
 from .machine import choose_jobs, share_of_cores
-from .names import known_policies, known_problems, listed
+from .names import known_policies, known_problems, listed, pick_some
 from .operator_recipe import OperatorFlags, data_file, is_data, known_arms
 from .outcome import as_json
 from .recipe import RecipeFlags, dtype_asked
@@ -87,6 +87,7 @@ class Compare(AbstractCommand):
     """The folder, runs/compare-NAME unless given."""
     resume: Folder = None
     """Finish what is missing in such a folder."""
+    only: Only = None
     diagnose: float = 0.05
     """Share of the time for looking at gradients, residuals and weights; 0 for none."""
     json: Switch = False
@@ -129,11 +130,13 @@ def carry_out(flags: Compare) -> Outcome:
     _check(flags)
     plan = _new(flags) if flags.resume is None else _resumed(flags, flags.resume)
     folder, settings = ComparisonFolder(plan.out), plan.settings
+    only = pick_some("arm", flags.only, settings.arms)
     describe = plan.subject.describe()
-    folder.write(settings, describe, {})
     watcher, is_stopped = Watcher(folder, settings), False
+    watcher.recall(only)
+    folder.write(settings, describe, watcher.failures)
     try:
-        tasks = watcher.tasks()
+        tasks = watcher.tasks(only)
         watcher.begin(describe["name"], tasks, plan.jobs)
         is_stopped = run_all(
             tasks,
@@ -184,12 +187,12 @@ def _check(flags: Compare) -> None:
             f"{flags.out}`, or choose another folder."
         )
     if flags.resume is not None:
-        kept = ("target", "resume", "jobs", "seeds", "json", "debug", "words")
+        kept = ("target", "resume", "only", "jobs", "seeds", "json", "debug", "words")
         own = Compare(**{name: getattr(flags, name) for name in kept})
         if own != flags:
             raise UsageError(
                 "`--resume` goes on with the settings of the comparison: only TARGET, "
-                "`--jobs`, `--seeds` and `--json` can be given with it."
+                "`--only`, `--jobs`, `--seeds` and `--json` can be given with it."
             )
 
 

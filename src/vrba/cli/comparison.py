@@ -99,12 +99,8 @@ class ComparisonFolder:
         failures: Mapping[str, str],
     ) -> dict[str, Any]:
         """All that is known so far, to the files; returns it."""
-        content = {"format": FORMAT, "settings": dataclasses.asdict(settings)}
-        content |= {"problem": dict(problem), "programs": self.programs(settings)}
-        content |= summarise(settings.arms, settings.baseline, self.results(settings))
-        content["warnings"] += of_versions(content["programs"])
-        content["warnings"] += of_the_clock(settings, content["runs"])
-        content["failures"] = dict(failures)
+        programs, results = self.programs(settings), self.results(settings)
+        content = content_of(settings, problem, programs, results, failures)
         write_atomically(self.file, (as_json(content, indent=2) + "\n").encode())
         write_atomically(self.path / "table.md", text_of(content).encode())
         return content
@@ -118,6 +114,22 @@ class ComparisonFolder:
                 one = folder.about().get("program", {})
                 found += [] if one in found else [one]
         return found
+
+
+def content_of(
+    settings: Settings,
+    problem: Mapping[str, Any],
+    programs: Sequence[Mapping[str, Any]],
+    results: Sequence[dict[str, Any]],
+    failures: Mapping[str, str],
+) -> dict[str, Any]:
+    """What runs have come to, and all that is to be said of it."""
+    content = {"format": FORMAT, "settings": dataclasses.asdict(settings)}
+    content |= {"problem": dict(problem), "programs": list(programs)}
+    content |= summarise(settings.arms, settings.baseline, results)
+    content["warnings"] += of_versions(programs)
+    content["warnings"] += of_the_clock(settings, results)
+    return content | {"failures": dict(failures)}
 
 
 def of_versions(programs: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -24,6 +24,14 @@ Target = Annotated[
         help_behavior_hint="",
     ),
 ]
+Only = Annotated[
+    str | None,
+    arg(
+        metavar="A,B",
+        help="Make runs of these arms only; what the others have come to stays",
+        help_behavior_hint="",
+    ),
+]
 Assignments = Annotated[
     UseAppendAction[tuple[str, ...]],
     arg(metavar="NAME=VALUE", help="A setting of the problem"),

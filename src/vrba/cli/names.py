@@ -3,7 +3,7 @@
 import dataclasses
 import difflib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import ModuleType
 from typing import Any, TypeVar
@@ -33,6 +33,14 @@ def pick(what: str, name: str, options: Mapping[str, _T], hint: str = "") -> _T:
     raise UsageError(
         f"There is no {what} `{name}`.{guess} There are: {listed(options)}.{hint}"
     )
+
+
+def pick_some(what: str, names: str | None, options: Iterable[str]) -> tuple[str, ...]:
+    """Those of `A,B`; all if nothing is said."""
+    known = {option: option for option in options}
+    if names is None:
+        return tuple(known)
+    return tuple(pick(what, name.strip(), known) for name in names.split(","))
 
 
 def known_problems() -> dict[str, type[problems.AbstractProblem]]:

@@ -17,8 +17,8 @@ from .arms import Settings
 from .compare import Compare, Outcome, carry_out, settings_of
 from .comparison import ComparisonFolder
 from .drawing import draw_report
-from .flags import Count, Folder, Switch
-from .names import listed, pick
+from .flags import Count, Folder, Only, Switch
+from .names import listed, pick, pick_some
 from .outcome import as_json
 from .paper import Exhibit, Experiment
 from .paper.result import result_of
@@ -63,6 +63,7 @@ class Reproduce(AbstractFolderCommand):
     """Runs at a time; as many as there are cores and memory for if not given."""
     out: Folder = None
     """Where all of it is, runs/reproduce unless given."""
+    only: Only = None
     table: Switch = False
     """Make no runs: only write tables and pages of what is there."""
     json: Switch = False
@@ -72,13 +73,18 @@ class Reproduce(AbstractFolderCommand):
         """Makes what is missing, then tables and pages."""
         exhibits, scale = _asked(self)
         out = (self.out or Path("runs/reproduce")) / scale
+        experiments = _experiments(exhibits)
+        arms = [arm.word for one in experiments for arm in one.arms]
+        only = pick_some("arm", self.only, arms)
         done: dict[str, Outcome] = {}
         is_stopped = False
-        for experiment in _experiments(exhibits):
-            if is_stopped:
-                outcome = _as_it_is(ComparisonFolder(out / experiment.name))
+        for experiment in experiments:
+            folder = out / experiment.name
+            chosen = [arm.word for arm in experiment.arms if arm.word in only]
+            if is_stopped or self.table or not chosen:
+                outcome = _as_it_is(ComparisonFolder(folder))
             else:
-                outcome = _compared(experiment, scale, out / experiment.name, self)
+                outcome = _compared(experiment, scale, folder, chosen, self)
             is_stopped |= outcome.is_stopped
             done[experiment.name] = outcome
         if not any(outcome.folder.file.exists() for outcome in done.values()):
@@ -117,17 +123,20 @@ def _experiments(exhibits: list[Exhibit]) -> list[Experiment]:
 
 
 def _compared(
-    experiment: Experiment, scale: str, folder: Path, flags: Reproduce
+    experiment: Experiment,
+    scale: str,
+    folder: Path,
+    chosen: list[str],
+    flags: Reproduce,
 ) -> Outcome:
-    """The comparison of an experiment: begun, gone on with, or looked at."""
+    """The comparison of an experiment: begun, or gone on with."""
     there = ComparisonFolder(folder)
-    if flags.table:
-        return _as_it_is(there)
     given = dict(experiment.scales[scale])
     own = {field.name for field in dataclasses.fields(RecipeFlags)}
     recipe = RecipeFlags(**{name: given.pop(name) for name in own & set(given)})
     words = ",".join(arm.word for arm in experiment.arms)
     shared: dict[str, Any] = {"jobs": flags.jobs, "debug": flags.debug}
+    shared["only"] = ",".join(chosen)
     wanted = Compare(
         experiment.target,
         words,

@@ -20,10 +20,19 @@ class Watcher:
         self.failures: dict[str, str] = {}
         self.num_ended = 0
         self.board = Board()
-        self.runs = {_name(*run): run for run in settings.runs()}
+        self.runs = {name_of_run(*run): run for run in settings.runs()}
 
-    def tasks(self) -> list[Task]:
-        """The runs that have not ended."""
+    def recall(self, only: Sequence[str]) -> None:
+        """Failures of earlier, of runs that are not made now."""
+        if not self.folder.file.exists():
+            return
+        for name, why in self.folder.failures().items():
+            arm, _ = self.runs.get(name, (None, None))
+            if arm is not None and arm not in only:
+                self.failures[name] = why
+
+    def tasks(self, only: Sequence[str]) -> list[Task]:
+        """The runs of these arms that have not ended."""
         found = []
         for name, (arm, seed) in self.runs.items():
             run = self.folder.run(arm, seed)
@@ -32,6 +41,8 @@ class Watcher:
                 self.num_ended += 1
                 if is_bad(result["status"]):
                     self.failures[name] = f"ended with {result['status']}"
+                continue
+            if arm not in only:
                 continue
             words = self.settings.words(arm, seed, run)
             if self.folder.is_begun(arm, seed):
@@ -43,7 +54,7 @@ class Watcher:
         """What is about to be done."""
         settings, minutes = self.settings, self.settings.flags.get("minutes")
         budget = "" if minutes is None else f" of at most {minutes:g} min"
-        left = f", {len(tasks)} of them left" * (len(tasks) < len(self.runs))
+        left = f", {len(tasks)} of them to make" * (len(tasks) < len(self.runs))
         self.board.tell(
             f"{problem}: {', '.join(settings.arms)} with "
             f"{_counted(settings.num_seeds, 'seed')}, "
@@ -79,7 +90,8 @@ class Watcher:
         self.board.show(rows)
 
 
-def _name(arm: str, seed: int) -> str:
+def name_of_run(arm: str, seed: int) -> str:
+    """What it is called where runs are told of."""
     return f"{arm}, seed {seed}"
 
 

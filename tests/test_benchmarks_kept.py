@@ -1,0 +1,138 @@
+"""What is kept of the paper's tables: every figure follows from the runs beside it, and
+runs of several sittings are one comparison."""
+
+import copy
+import json
+import math
+
+import pytest
+
+from benchmarks import results
+from benchmarks.kept_runs import comparisons_of, exhibit_of, joined
+
+NAME, TABLE, FIGURE = "burgers-own", "table2", "figure2"
+KEPT = results.kept()
+
+
+@pytest.mark.parametrize("one", KEPT, ids=lambda one: f"{one['name']}-{one['scale']}")
+def test_kept_rows_follow_from_kept_runs(one):
+    again = exhibit_of(one["name"], one["scale"], comparisons_of([one]))
+    assert again["rows"] == one["rows"] and again["comparisons"] == one["comparisons"]
+
+
+@pytest.mark.parametrize("scale", sorted({one["scale"] for one in KEPT}))
+def test_an_experiment_is_the_same_in_all_exhibits(scale):
+    some = [one for one in KEPT if one["scale"] == scale]
+    known = comparisons_of(some)
+    for one in some:
+        assert one == exhibit_of(one["name"], scale, known)
+
+
+def comparison(errors, **changes):
+    """Of runs by arm and seed, as an exhibit has it."""
+    runs = [
+        {
+            "arm": arm,
+            "seed": seed,
+            "status": "num_steps_reached",
+            "step": 7,
+            "seconds": 1.0,
+            "selected_step": 7,
+            "error": {"selected": error, "last": error, "of_reference": 0.0},
+            "residual_l2": 1.0,
+        }
+        for (arm, seed), error in errors.items()
+    ]
+    arms = list(dict.fromkeys(arm for arm, _ in errors))
+    settings = {"command": "solve", "target": "burgers", "set": [], "arms": arms}
+    settings |= {"first_seed": 0, "num_seeds": 1, "flags": {"steps": 7}}
+    settings |= {"num_threads": 1} | changes
+    program = {"commit": arms[0]}
+    return {
+        "settings": settings,
+        "problem": {"name": "Burgers"},
+        "programs": [program],
+        "runs": runs,
+        "failures": {},
+    }
+
+
+def test_arms_of_two_sittings_are_one_comparison():
+    first = comparison({("uniform", 0): 1e-3, ("rad", 0): 5e-4, ("rad", 1): 1e-5})
+    first["failures"] = {"rad, seed 2": "no memory", "vrba, seed 0": "no time"}
+    second = comparison({("vrba", 0): 1e-4, ("rad", 0): 2e-4})
+    both = joined(second, first)
+    found = {(run["arm"], run["seed"]): run["error"]["last"] for run in both["runs"]}
+    assert found == {
+        ("vrba", 0): 1e-4,
+        ("uniform", 0): 1e-3,
+        ("rad", 0): 2e-4,
+        ("rad", 1): 1e-5,
+    }
+    assert both["programs"] == [{"commit": "vrba"}, {"commit": "uniform"}]
+    assert both["failures"] == {"rad, seed 2": "no memory"}
+    assert both["against_baseline"]["vrba"]["median"] == pytest.approx(0.1)
+    assert any("2 versions of the program" in line for line in both["warnings"])
+    assert both["settings"]["num_seeds"] == 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda old: old["settings"].update(flags={"steps": 8}),
+        lambda old: old["settings"].update(set=["viscosity=1"]),
+        lambda old: old["problem"].update(name="Other"),
+    ],
+)
+def test_runs_of_another_comparison_are_not_taken(change):
+    new = comparison({("vrba", 0): 1e-4})
+    old = comparison({("uniform", 0): 1e-3})
+    assert len(joined(new, copy.deepcopy(old))["runs"]) == 2
+    change(old)
+    assert joined(new, old) == new
+
+
+def test_an_error_that_is_no_number_stays_one():
+    """A file has nothing in its place."""
+    old = comparison({("uniform", 0): None, ("vrba", 0): 1e-4})
+    (even, ours) = joined({}, old)["runs"]
+    assert even["error"]["last"] == math.inf and ours["error"]["last"] == 1e-4
+    table = exhibit_of(TABLE, "paper", {NAME: joined({}, old)})
+    (row,) = [r for r in table["rows"] if r.get("word") == "vrba" and r["ours"]]
+    assert row["gain"] is None and row["ours"]["median"] == 1e-4
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setattr(results, "RESULTS", tmp_path / "kept")
+    monkeypatch.setattr(results, "DOCS", tmp_path)
+    drawn = tmp_path / "drawn"
+    drawn.mkdir()
+    return drawn
+
+
+def test_keeping_adds_to_all_exhibits_and_leaves_fuller_pictures(home, tmp_path):
+    name = "burgers-ssbroyden"
+    picture, kept = home / "0-comparison.png", tmp_path / "kept" / "paper"
+    shown = tmp_path / "results-paper-figure2-0-comparison.png"
+
+    def found(exhibit, *arms):
+        one = comparison({(arm, 0): 1e-3 for arm in arms})
+        return exhibit_of(exhibit, "paper", {name: joined({}, one)})
+
+    def words(exhibit):
+        rows = json.loads((kept / f"{exhibit}.json").read_text())["rows"]
+        own = [row for row in rows if row.get("comparison") == name]
+        return {row["word"] for row in own if row["ours"]}
+
+    picture.write_bytes(b"two arms")
+    results.keep(found(FIGURE, "uniform", "vrba:quadratic"), home)
+    results.keep(found(TABLE, "uniform"), home)
+    assert words(FIGURE) == words(TABLE) == {"uniform", "vrba:quadratic"}
+    picture.write_bytes(b"one arm")
+    results.keep(found(FIGURE, "rad"), home)
+    assert words(FIGURE) == words(TABLE) == {"uniform", "vrba:quadratic", "rad"}
+    assert shown.read_bytes() == b"two arms"
+    picture.write_bytes(b"three arms")
+    results.keep(found(FIGURE, "uniform", "vrba:quadratic", "rad"), home)
+    assert shown.read_bytes() == b"three arms"
