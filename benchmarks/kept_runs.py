@@ -60,7 +60,7 @@ def joined(one: Content, other: Content) -> Content:
     settings["num_seeds"] = last - first + 1
     ended = {name_of_run(*run) for run in there}
     failed = {n: why for n, why in other["failures"].items() if n not in ended}
-    both = one | {"failures": failed | one["failures"]}
+    both = {**one, "failures": failed | one["failures"]}
     return _content(settings, both, [*one["programs"], *programs], runs)
 
 

@@ -237,6 +237,21 @@ def test_published_curves_end_at_the_published_error(name):
         assert (0.4 if is_noisy else 0.93) < off < (2 if is_noisy else 1.07)
 
 
+def test_published_arms_of_allen_cahn_cross_where_the_page_says_so():
+    name = "allen-cahn-ssbroyden"
+    found, experiment = published_curves(name), EXPERIMENTS[name]
+    curves = {word: dict(curve) for word, curve in found.arms.items()}
+    even = curves.pop("uniform")
+    assert curves.keys() == {"vrba:quadratic", "vrba:exponential"}
+    late = [step for step in even if step >= 12_500]
+    for curve in curves.values():
+        assert curve[10_000] > even[10_000]
+        assert all(curve[step] < even[step] for step in late if step in curve)
+    (line,) = [line for line in experiment.differences if "published curves" in line]
+    for count in (10_000, 12_500, experiment.scales["laptop"]["steps"]):
+        assert f"{count:,}" in line
+
+
 def test_what_was_not_published_has_no_curve():
     assert published_curves("burgers-own") is None
 

@@ -16,7 +16,7 @@ from .results import read_results
 from .runs import ROOT
 
 PAGE, PICTURE = ROOT / "docs" / "peers.md", ROOT / "docs" / "peers.png"
-OWN, SOFT = "vrba", "vrba-soft"
+OWN, SOFT, SAME_OPTIMIZER = "vrba", "vrba-soft", "vrba-ssbroyden"
 NEARLY = 0.98  # of the time: less is early
 HEAD = """# Beside other packages
 
@@ -28,7 +28,8 @@ several.
 
 What to bear in mind: network, number of points and redraw interval are those of vrba's
 default, and no peer was tuned. The optimizers differ, so what is seen here is not
-adaptivity alone; that is `vrba` beside `vrba-uniform`, where both were run.
+adaptivity alone; that is an arm of vrba beside the same with `-uniform`, where both
+were run. `vrba-ssbroyden`, `vrba-lbfgs` and `vrba-adam` have the optimizers of peers.
 
 The time counts training with compilation, but not imports, and not the measurement of
 the error: peers' clocks stand while it is measured; vrba's own runs on, so that a
@@ -138,7 +139,7 @@ def section(key: Key, runs: Runs) -> list[str]:
     times = {"error_at_quarter": minutes / 4, "error_at_end": minutes}
     told = [
         f"- {standing(medians(runs, name), own, when, seeds)}"
-        for own in (SOFT, OWN)
+        for own in (SOFT, SAME_OPTIMIZER, OWN)
         if own in runs
         for name, when in times.items()
     ]
