@@ -57,6 +57,14 @@ ARMS = (
         ("allen-cahn",),
     ),
     Arm(
+        "vrba-soft-uniform",
+        "vrba",
+        "Levenberg-Marquardt",
+        "drawn evenly",
+        "The same with `presets.uniform()`, also for the initial values.",
+        ("allen-cahn",),
+    ),
+    Arm(
         "vrba-ssbroyden",
         "vrba",
         "Adam, 1,000 steps, then self-scaled Broyden",

@@ -52,7 +52,7 @@ def main() -> None:
     """Trains until the time is up."""
     asked = read_arguments()
     log, optimizer = Log(asked), make_optimizer(asked.arm)
-    is_soft = asked.arm == "vrba-soft" or optimizer is not None
+    is_soft = asked.arm.startswith("vrba-soft") or optimizer is not None
     is_posed_softly = is_soft and asked.problem == "allen-cahn"
     pose = known_problems()[asked.problem]
     problem = pose(**({"is_soft": True} if is_posed_softly else {}))
