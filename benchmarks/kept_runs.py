@@ -16,13 +16,16 @@ from vrba.cli.paper.result import result_of
 from vrba.cli.reproduce import known_exhibits
 from vrba.cli.watcher import name_of_run
 from vrba.core import is_same
+from vrba.train.train_operator import is_same_data
 
 SAME = ("command", "target", "set", "flags")  # else runs are not of one comparison
 
 Content = Mapping[str, Any]
 
 
-def exhibit_of(name: str, scale: str, contents: Mapping[str, Content]) -> dict:
+def exhibit_of(
+    name: str, scale: str, contents: Mapping[str, Content]
+) -> dict[str, Any]:
     """A table or a figure of comparisons that are known by name."""
     exhibit = known_exhibits()[name]
     nothing = {"failures": {}}
@@ -32,7 +35,7 @@ def exhibit_of(name: str, scale: str, contents: Mapping[str, Content]) -> dict:
 
 def comparisons_of(results: Iterable[Content]) -> dict[str, Content]:
     """All comparisons of some exhibits of one scale, each with all of its runs; those
-    of an earlier one are preferred."""
+    of a result that comes first are preferred, and may be newer."""
     found: dict[str, Content] = {}
     for result in results:
         for name, content in result["comparisons"].items():
@@ -40,57 +43,78 @@ def comparisons_of(results: Iterable[Content]) -> dict[str, Content]:
     return found
 
 
-def joined(one: Content, other: Content) -> Content:
-    """The runs of `one`, and those of `other` that it lacks if they have the same
-    problem and settings, arms and seeds apart."""
-    if not other.get("runs"):
-        return one or other
-    if not one.get("runs"):
-        return _content(other["settings"], other, other["programs"], other["runs"])
-    there = {(run["arm"], run["seed"]) for run in one["runs"]}
-    left = [r for r in other["runs"] if (r["arm"], r["seed"]) not in there]
-    if not left or not _are_alike(one, other):
-        return one
-    programs = [p for p in other["programs"] if p not in one["programs"]]
-    runs = [*one["runs"], *left]
-    arms = dict.fromkeys([*one["settings"]["arms"], *other["settings"]["arms"]])
+def runs_of(results: Iterable[Content]) -> set[tuple[str, str, int]]:
+    """Experiment, arm and seed of all runs."""
+    return {
+        (name, run["arm"], run["seed"])
+        for result in results
+        for name, content in result["comparisons"].items()
+        for run in content.get("runs", ())
+    }
+
+
+def joined(new: Content, old: Content) -> Content:
+    """The runs of `new`, and those of `old` that it lacks if they have the same problem
+    and settings, arms and seeds apart."""
+    if not old.get("runs"):
+        return {**new, "failures": _failures(new, old)}
+    if not new.get("runs"):
+        return _content(old["settings"], old, old["runs"], _failures(new, old))
+    if not _are_alike(new, old):
+        return new
+    there = {(run["arm"], run["seed"]) for run in new["runs"]}
+    left = [r for r in old["runs"] if (r["arm"], r["seed"]) not in there]
+    runs, failures = [*new["runs"], *left], _failures(new, old)
+    arms = dict.fromkeys([*new["settings"]["arms"], *old["settings"]["arms"]])
     seeds = {run["seed"] for run in runs}
-    first, last = min(seeds), max(seeds)
-    settings = one["settings"] | {"arms": [*arms], "first_seed": first}
-    settings["num_seeds"] = last - first + 1
-    ended = {name_of_run(*run) for run in there}
-    failed = {n: why for n, why in other["failures"].items() if n not in ended}
-    both = {**one, "failures": failed | one["failures"]}
-    return _content(settings, both, [*one["programs"], *programs], runs)
+    num_seeds = max(seeds) - min(seeds) + 1
+    settings = {**new["settings"], "arms": [*arms], "first_seed": min(seeds)}
+    programs = [p for p in old["programs"] if left and p not in new["programs"]]
+    both = {**new, "programs": [*new["programs"], *programs]}
+    return _content(settings | {"num_seeds": num_seeds}, both, runs, failures)
 
 
-def _are_alike(one: Content, other: Content) -> bool:
-    return is_same(_described(one), _described(other))
+def _failures(new: Content, old: Content) -> dict[str, str]:
+    """Of both; a run that has ended in one of them has not failed in the other."""
+    pairs = ((new, old), (old, new))
+    found = {}
+    for one, other in pairs[::-1]:
+        runs = other.get("runs", ())
+        ended = {name_of_run(run["arm"], run["seed"]) for run in runs}
+        told = one.get("failures", {}).items()
+        found |= {name: why for name, why in told if name not in ended}
+    return found
 
 
-def _described(content: Content) -> dict[str, Any]:
-    """What must be the same, as a file has it."""
-    asked = {name: content["settings"][name] for name in SAME}
-    return json.loads(as_json(asked | {"problem": content["problem"]}))
+def _are_alike(new: Content, old: Content) -> bool:
+    """Of a time the threads must be the same, too."""
+    names = [*SAME, *["num_threads"] * ("minutes" in new["settings"]["flags"])]
+    asked = [
+        json.loads(as_json({name: one["settings"][name] for name in names}))
+        for one in (old, new)
+    ]
+    is_alike = is_same_data if new["settings"]["command"] == "train" else is_same
+    return is_same(*asked) and is_alike(old["problem"], new["problem"])
 
 
 def _content(
-    settings: Mapping[str, Any], of: Content, programs: list, runs: list
+    settings: Content, of: Content, runs: Iterable[Content], failures: dict[str, str]
 ) -> dict[str, Any]:
     """As a folder with these runs would have it, in the order of their settings."""
     parts = {name: tuple(settings[name]) for name in ("set", "arms")}
     asked = Settings(**{**settings, **parts})
     order = {run: place for place, run in enumerate(asked.runs())}
-    found = sorted(map(_finite_or_not, runs), key=lambda r: order[r["arm"], r["seed"]])
-    return content_of(asked, of["problem"], programs, found, of["failures"])
+    found = sorted(map(_restored, runs), key=lambda r: order[r["arm"], r["seed"]])
+    return content_of(asked, of["problem"], of["programs"], found, failures)
 
 
-def _finite_or_not(run: Mapping[str, Any]) -> dict[str, Any]:
+def _restored(run: Content) -> dict[str, Any]:
     """A number that is not finite is null in a file."""
     number = lambda value: math.inf if value is None else value
     parts = {
         name: {key: number(value) for key, value in part.items()}
-        for name, part in run.items()
         if isinstance(part, dict)
+        else number(part)
+        for name, part in run.items()
     }
-    return dict(run) | parts
+    return parts | {"error": parts["error"] if run["error"] else run["error"]}

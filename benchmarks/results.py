@@ -17,13 +17,15 @@ from pathlib import Path
 from typing import Any
 
 from vrba.cli._base import DONE, FAILED
+from vrba.cli.arms import BASELINE
 from vrba.cli.paper import SCALES
+from vrba.core import write_atomically
 from vrba.report import exhibit_text, short
 
 from . import shelf
 from .behind import behind
 from .commit import commit_of
-from .kept_runs import comparisons_of, exhibit_of
+from .kept_runs import comparisons_of, exhibit_of, runs_of
 
 IS_LONG = True
 ROOT = Path(__file__).parents[1]
@@ -56,11 +58,12 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--out", type=Path, default=ROOT / "runs" / "reproduce")
     parser.add_argument("--only", help="arms whose runs are made")
+    parser.add_argument("--replace", action="store_true", help="kept runs may go")
     parser.add_argument("--table", action="store_true", help="make no runs")
     asked = parser.parse_args()
     for name in asked.names:
         folder = asked.out / asked.scale / name
-        keep(reproduced(name, asked), folder / "figures")
+        keep(reproduced(name, asked), folder / "figures", asked.replace)
     for scale in SCALES:
         store(scale)
     write_page()
@@ -70,44 +73,52 @@ def reproduced(name: str, asked: argparse.Namespace) -> dict[str, Any]:
     """What `vrba reproduce` finds."""
     words = ["reproduce", name, "--scale", asked.scale, "--out", str(asked.out)]
     words += ["--table"] if asked.table else ["--seeds", str(asked.seeds)]
-    words += ["--only", asked.only] if asked.only else []
+    words += [] if asked.only is None else ["--only", asked.only]
     command = [sys.executable, "-m", "vrba.cli", *words]
     code = subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode
     if code not in (DONE, FAILED):  # a run that failed is told on the page
-        sys.exit(f"{name} did not come to an end; the same command goes on.")
+        sys.exit(f"{name} did not come to an end.")
     path = asked.out / asked.scale / name / "result.json"
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def keep(found: dict[str, Any], figures: Path) -> None:
+def keep(found: dict[str, Any], figures: Path, replaces: bool = False) -> None:
     """One file for each exhibit and scale, with the runs that were kept before and are
-    missing in what was found; of a figure its pictures too, unless those that are there
-    show more runs."""
-    stored = store(found["scale"], found)[found["name"]]
-    if found["name"].startswith("figure") and num_runs(found) == num_runs(stored):
-        for old in DOCS.glob(f"{_stem(found)}-*.png"):
+    missing in what was found; of a figure its pictures too, unless there are some and
+    runs are missing in these."""
+    stored = store(found["scale"], found, replaces=replaces)[found["name"]]
+    there = list(DOCS.glob(f"{_stem(found)}-*.png"))
+    is_whole = runs_of([found]) == runs_of([stored])
+    if found["name"].startswith("figure") and (is_whole or not there):
+        for old in there:
             old.unlink()
         for picture in sorted(figures.glob("*.png")):
             shutil.copyfile(picture, DOCS / f"{_stem(found)}-{picture.name}")
 
 
-def store(scale: str, *found: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def store(
+    scale: str, *found: dict[str, Any], replaces: bool = False
+) -> dict[str, dict[str, Any]]:
     """What was found and what is kept, to the files: an experiment is the same in all
-    exhibits that show it. Returns them by name."""
-    known = [*found, *(one for one in kept() if one["scale"] == scale)]
+    exhibits that show it. Returns them by name. Runs that are kept are lost only if
+    these are to replace them."""
+    before = [one for one in kept() if one["scale"] == scale]
+    known = [*found, *before]
     contents = comparisons_of(known)
     names = sorted({one["name"] for one in known})
     stored = {name: exhibit_of(name, scale, contents) for name in names}
+    lost = runs_of(before) - runs_of(stored.values())
+    if lost and not replaces:
+        told = "; ".join(f"{name}, {arm}, seed {n}" for name, arm, n in sorted(lost))
+        sys.exit(
+            f"Nothing is kept: these runs of scale {scale} had another problem or "
+            f"other settings, and would be lost: {told}. `--replace` lets them go."
+        )
     for name, one in stored.items():
         path = RESULTS / scale / f"{name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(one, indent=1) + "\n", encoding="utf-8")
+        write_atomically(path, (json.dumps(one, indent=1) + "\n").encode())
     return stored
-
-
-def num_runs(result: dict[str, Any]) -> int:
-    """Of all its comparisons."""
-    return sum(len(one.get("runs", ())) for one in result["comparisons"].values())
 
 
 def _stem(found: dict[str, Any]) -> str:
@@ -147,21 +158,22 @@ def made_by(result: dict[str, Any]) -> str:
 
 
 def paper_table(results: list[dict[str, Any]]) -> str:
-    """The paper's problems for the README, each at the largest scale it was run at."""
+    """The paper's problems for the README, each at the largest scale at which there is
+    a baseline and something beside it."""
     runs: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {}
-    for result in sorted(results, key=lambda one: SCALES.index(one["scale"])):
-        for row in result["rows"]:
-            if row.get("ours") is None:
-                continue
-            scale, arms = runs.setdefault(row["experiment"], (result["scale"], {}))
-            if scale == result["scale"]:
-                arms[row["word"]] = row
+    for scale in SCALES:
+        rows = [row for one in results if one["scale"] == scale for row in one["rows"]]
+        rows = [row for row in rows if row.get("ours") is not None]
+        for experiment in {row["experiment"] for row in rows} - set(runs):
+            arms = {r["word"]: r for r in rows if r["experiment"] == experiment}
+            if BASELINE in arms and len(arms) > 1:
+                runs[experiment] = scale, arms
     text = "| | scale | seeds | evenly drawn | by the residual | published |\n"
     text += "|---|---|---|---|---|---|\n"
     for experiment, (scale, arms) in sorted(runs.items()):
         counts = sorted({len(row["seeds"]) for row in arms.values()})
         tilts = [row for word, row in arms.items() if not word.startswith("uniform")]
-        even = _told(arms["uniform"]["ours"]["median"]) if "uniform" in arms else ""
+        even = _told(arms[BASELINE]["ours"]["median"])
         ours = [f"{_label(row)} {_told(row['ours']['median'])}" for row in tilts]
         known = [row for row in arms.values() if row["published"]]
         known = known if scale == "paper" else []

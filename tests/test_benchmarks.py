@@ -274,6 +274,7 @@ def test_readme_shows_each_experiment_at_its_largest_scale():
     found = [
         {"scale": "laptop", "rows": [*small, *other]},
         {"scale": "paper", "rows": [*large, {"experiment": "Burgers, cited"}]},
+        {"scale": "paper", "rows": other[:1]},  # nothing beside it as yet
     ]
     assert results.paper_table(found).splitlines()[2:] == [
         "| Burgers, any | paper | 2 | 1.0e-3 | rad 2.0e-4 | rad 3.0e-4 |",

@@ -8,7 +8,7 @@ import math
 import pytest
 
 from benchmarks import results
-from benchmarks.kept_runs import comparisons_of, exhibit_of, joined
+from benchmarks.kept_runs import comparisons_of, exhibit_of, joined, runs_of
 
 NAME, TABLE, FIGURE = "burgers-own", "table2", "figure2"
 KEPT = results.kept()
@@ -39,41 +39,57 @@ def comparison(errors, **changes):
             "seconds": 1.0,
             "selected_step": 7,
             "error": {"selected": error, "last": error, "of_reference": 0.0},
-            "residual_l2": 1.0,
+            "residual_l2": error,
         }
         for (arm, seed), error in errors.items()
     ]
     arms = list(dict.fromkeys(arm for arm, _ in errors))
     settings = {"command": "solve", "target": "burgers", "set": [], "arms": arms}
     settings |= {"first_seed": 0, "num_seeds": 1, "flags": {"steps": 7}}
-    settings |= {"num_threads": 1} | changes
-    program = {"commit": arms[0]}
     return {
-        "settings": settings,
-        "problem": {"name": "Burgers"},
-        "programs": [program],
+        "settings": settings | {"num_threads": 1} | changes,
+        "problem": {"class": "Burgers", "viscosity": 1.0},
+        "programs": [{"commit": arm} for arm in arms[:1]],
         "runs": runs,
         "failures": {},
     }
 
 
+def errors_in(content):
+    return {(run["arm"], run["seed"]): run["error"]["last"] for run in content["runs"]}
+
+
 def test_arms_of_two_sittings_are_one_comparison():
     first = comparison({("uniform", 0): 1e-3, ("rad", 0): 5e-4, ("rad", 1): 1e-5})
-    first["failures"] = {"rad, seed 2": "no memory", "vrba, seed 0": "no time"}
     second = comparison({("vrba", 0): 1e-4, ("rad", 0): 2e-4})
     both = joined(second, first)
-    found = {(run["arm"], run["seed"]): run["error"]["last"] for run in both["runs"]}
-    assert found == {
+    assert errors_in(both) == {
         ("vrba", 0): 1e-4,
         ("uniform", 0): 1e-3,
         ("rad", 0): 2e-4,
         ("rad", 1): 1e-5,
     }
     assert both["programs"] == [{"commit": "vrba"}, {"commit": "uniform"}]
-    assert both["failures"] == {"rad, seed 2": "no memory"}
     assert both["against_baseline"]["vrba"]["median"] == pytest.approx(0.1)
     assert any("2 versions of the program" in line for line in both["warnings"])
     assert both["settings"]["num_seeds"] == 2
+
+
+def test_a_run_that_ended_in_one_sitting_has_not_failed_in_the_other():
+    first = comparison({("uniform", 0): 1e-3})
+    first["failures"] = {"rad, seed 1": "no memory", "vrba, seed 0": "no time"}
+    second = comparison({("vrba", 0): 1e-4})
+    second["failures"] = {"uniform, seed 0": "stopped", "rba, seed 0": "no such thing"}
+    left = {"rad, seed 1": "no memory", "rba, seed 0": "no such thing"}
+    assert joined(second, first)["failures"] == left
+    assert joined(first, second)["failures"] == left
+    failed = {"failures": {"rad, seed 0": "no memory"}}
+    assert joined(failed, comparison({("vrba", 0): 1e-4}))["failures"] == {
+        "rad, seed 0": "no memory"
+    }
+    assert joined(comparison({("vrba", 0): 1e-4}), failed)["failures"] == {
+        "rad, seed 0": "no memory"
+    }
 
 
 @pytest.mark.parametrize(
@@ -81,7 +97,7 @@ def test_arms_of_two_sittings_are_one_comparison():
     [
         lambda old: old["settings"].update(flags={"steps": 8}),
         lambda old: old["settings"].update(set=["viscosity=1"]),
-        lambda old: old["problem"].update(name="Other"),
+        lambda old: old["problem"].update(viscosity=2.0),
     ],
 )
 def test_runs_of_another_comparison_are_not_taken(change):
@@ -92,11 +108,33 @@ def test_runs_of_another_comparison_are_not_taken(change):
     assert joined(new, old) == new
 
 
+@pytest.mark.parametrize("flags, count", [({"steps": 7}, 2), ({"minutes": 1.0}, 1)])
+def test_of_a_time_threads_must_be_the_same(flags, count):
+    new = comparison({("vrba", 0): 1e-4}, flags=flags, num_threads=8)
+    old = comparison({("uniform", 0): 1e-3}, flags=flags)
+    assert len(joined(new, old)["runs"]) == count
+
+
+def test_what_is_said_of_a_problem_may_be_older():
+    """Of an equation a setting was added, of data how many are held out."""
+    new, old = comparison({("vrba", 0): 1e-4}), comparison({("uniform", 0): 1e-3})
+    new["problem"]["is_periodic"] = False
+    assert len(joined(new, old)["runs"]) == 2 and len(joined(old, new)["runs"]) == 1
+    new = comparison({("vrba", 0): 1e-4}, command="train")
+    old = comparison({("uniform", 0): 1e-3}, command="train")
+    new["problem"], old["problem"] = {"inputs": "a", "held_out": 3}, {"inputs": "a"}
+    new["runs"][0]["error"]["train"] = 1e-5  # which was not measured before
+    assert len(joined(new, old)["runs"]) == 2
+    old["problem"]["inputs"] = "b"
+    assert len(joined(new, old)["runs"]) == 1
+
+
 def test_an_error_that_is_no_number_stays_one():
     """A file has nothing in its place."""
     old = comparison({("uniform", 0): None, ("vrba", 0): 1e-4})
-    (even, ours) = joined({}, old)["runs"]
-    assert even["error"]["last"] == math.inf and ours["error"]["last"] == 1e-4
+    even, ours = joined({}, old)["runs"]
+    assert even["error"]["last"] == math.inf == even["residual_l2"]
+    assert ours["error"]["last"] == 1e-4
     table = exhibit_of(TABLE, "paper", {NAME: joined({}, old)})
     (row,) = [r for r in table["rows"] if r.get("word") == "vrba" and r["ours"]]
     assert row["gain"] is None and row["ours"]["median"] == 1e-4
@@ -134,5 +172,15 @@ def test_keeping_adds_to_all_exhibits_and_leaves_fuller_pictures(home, tmp_path)
     assert words(FIGURE) == words(TABLE) == {"uniform", "vrba:quadratic", "rad"}
     assert shown.read_bytes() == b"two arms"
     picture.write_bytes(b"three arms")
-    results.keep(found(FIGURE, "uniform", "vrba:quadratic", "rad"), home)
+    whole = found(FIGURE, "uniform", "vrba:quadratic", "rad")
+    results.keep(whole, home)
     assert shown.read_bytes() == b"three arms"
+    other = copy.deepcopy(whole)
+    other["comparisons"][name]["settings"]["flags"] = {"steps": 9}
+    del other["comparisons"][name]["runs"][1:]
+    before = {path: path.read_bytes() for path in kept.iterdir()}
+    with pytest.raises(SystemExit, match="burgers-ssbroyden, rad, seed 0; burgers"):
+        results.keep(other, home)
+    assert before == {path: path.read_bytes() for path in kept.iterdir()}
+    results.keep(other, home, True)
+    assert len(runs_of(results.kept())) == 1

@@ -311,6 +311,17 @@ def test_failing_runs_are_named(fake, folder):
     assert "--minutes" in fake[0].words
 
 
+@pytest.mark.parametrize("only", [[], ["--only", "rad"]])
+def test_what_was_stopped_goes_on_with_the_same_arms(folder, monkeypatch, only):
+    monkeypatch.setattr("vrba.cli.compare.run_all", lambda *_, **__: True)
+    out = f"stopped-{len(only)}"
+    words = ["decay.py", "--policies", "rad,rba", *TINY, "--out", out, *only]
+    code, _, err = call("compare", *words)
+    again = " ".join(["vrba compare --resume", out, *only])
+    assert code == 130 and f"To go on: {again}\n" in err
+    assert "of them to make" in err if only else "of them" not in err
+
+
 def test_whoever_watches_sees_where_runs_stand(folder):
     settings = Settings("solve", "decay.py", (), ("rad", "rba"), 0, 1, {}, 1)
     watcher = Watcher(ComparisonFolder(folder / "seen"), settings)

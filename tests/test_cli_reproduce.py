@@ -169,6 +169,8 @@ def test_a_stop_leaves_a_table_of_what_is_done(done, folder, monkeypatch):
         (["table3", "--scale", "small"], "no scale `small`"),
         (["table3", "--seeds", "0"], "`--seeds` must be at least 1"),
         (["table3", "--jobs", "0"], "`--jobs` must be at least 1"),
+        (["table3", "--only", " , "], "Name one arm or several: rad, uniform"),
+        (["table3", "--only", "rad", "--table"], "leave one out"),
         (["table3", "--only", "vrba:quadratik"], "Did you mean `vrba:quadratic`?"),
         (["table3", "--table", "--out", "nowhere"], "nothing in `nowhere/laptop`"),
     ],

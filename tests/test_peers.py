@@ -1,15 +1,19 @@
 """Peers solve the problem that vrba solves, in environments that are pinned."""
 
 import dataclasses
+import importlib
+import sys
 from pathlib import Path
 
 import pytest
 
 from benchmarks.peers import arms
-from benchmarks.peers.arms import ENVIRONMENTS
+from benchmarks.peers.arms import ARMS, ENVIRONMENTS
 from benchmarks.peers.cases import CASES
 from benchmarks.peers.check import check_same
 from benchmarks.peers.runs import as_peers_have_it
+from vrba.adapt import presets
+from vrba.optim import Adam, FromOptax, LevenbergMarquardt, QuasiNewton
 from vrba.problems import AllenCahn
 
 
@@ -41,6 +45,41 @@ def test_initial_errors_weigh_the_same():
     problem = AllenCahn(is_soft=True, soft_weight=5.0)
     with pytest.raises(ValueError, match="weigh"):
         check_same(CASES["allen-cahn"], problem)
+
+
+OWN = [arm for arm in ARMS if arm.is_own]
+
+
+@pytest.fixture
+def script(monkeypatch):
+    """As it is run, with its neighbours beside it."""
+    monkeypatch.syspath_prepend(str(Path(arms.__file__).parent))
+    names = ("vrba_script", "cases", "log")
+    before = {name: sys.modules.pop(name, None) for name in names}
+    yield importlib.import_module("vrba_script")
+    for name, module in before.items():
+        sys.modules.pop(name, None)
+        if module is not None:
+            sys.modules[name] = module
+
+
+@pytest.mark.parametrize("arm", OWN, ids=lambda arm: arm.name)
+def test_arms_of_vrba_are_what_the_page_says(script, arm):
+    recipe = script.recipe_of(AllenCahn(is_soft=True), arm.name, 20.0, 8, 2, 64, 512)
+    words = {
+        "Levenberg": LevenbergMarquardt,
+        "Broyden": QuasiNewton,
+        "L-BFGS": FromOptax,
+        "Adam": Adam,
+    }
+    last = getattr(recipe.optimizer, "last", recipe.optimizer)
+    kind = next(kind for word, kind in words.items() if word in arm.optimizer)
+    assert isinstance(last, kind)
+    assert (recipe.policy == presets.uniform()) == (arm.points == "drawn evenly")
+    assert recipe.policy.is_unbiased() == (arm.points != "drawn by the residual")
+    assert script.is_posed_softly(arm.name) == (
+        arm.name not in ("vrba", "vrba-uniform")
+    )
 
 
 @pytest.mark.parametrize("package", ENVIRONMENTS)

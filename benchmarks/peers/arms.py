@@ -69,9 +69,9 @@ ARMS = (
         "vrba",
         "Adam, 1,000 steps, then self-scaled Broyden",
         "drawn by the residual",
-        "The optimizer of the best peer, with vrba's policy for optimizers that see a "
-        "loss only, on as many points as the others have. Allen-Cahn is soft, as for "
-        "the peers.",
+        "The kind of optimizer of `jinns-ssbroyden`, with vrba's own searches and its "
+        "policy for optimizers that see a loss only, on as many points as the others "
+        "have. Allen-Cahn is soft, as for the peers.",
     ),
     Arm(
         "vrba-ssbroyden-uniform",

@@ -29,7 +29,8 @@ several.
 What to bear in mind: network, number of points and redraw interval are those of vrba's
 default, and no peer was tuned. The optimizers differ, so what is seen here is not
 adaptivity alone; that is an arm of vrba beside the same with `-uniform`, where both
-were run. `vrba-ssbroyden`, `vrba-lbfgs` and `vrba-adam` have the optimizers of peers.
+were run. Arms of vrba with another optimizer, named so, have one of a kind that a peer
+has, with another start or schedule.
 
 The time counts training with compilation, but not imports, and not the measurement of
 the error: peers' clocks stand while it is measured; vrba's own runs on, so that a

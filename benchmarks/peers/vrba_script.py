@@ -19,7 +19,7 @@ from vrba import optim
 from vrba.adapt import presets
 from vrba.cli.names import known_problems
 from vrba.core import ending
-from vrba.train import FixedBalance, Silent, default_recipe
+from vrba.train import FixedBalance, Recipe, Silent, default_recipe
 from vrba.train.accuracy import reference_of, relative_error
 
 ADAM_STEPS = 1000  # before second order
@@ -48,27 +48,44 @@ def make_optimizer(arm: str) -> optim.AbstractOptimizer | None:
     return optim.Adam() if "adam" in arm else None
 
 
+def is_posed_softly(arm: str) -> bool:
+    """Whether initial values of Allen-Cahn are in the loss, as for the peers."""
+    return arm.startswith("vrba-soft") or make_optimizer(arm) is not None
+
+
+def recipe_of(
+    problem: vrba.AbstractProblem,
+    arm: str,
+    minutes: float,
+    width: int,
+    depth: int,
+    points: int,
+    pool: int,
+) -> Recipe:
+    """The default recipe in the sizes that all arms share."""
+    recipe = default_recipe(
+        problem,
+        minutes,
+        make_optimizer(arm),
+        vrba.MLP(width=width, depth=depth),
+        balance=FixedBalance(),  # terms weigh what they do in the other packages
+        num_points=points,
+        pool_size=pool,
+        num_condition_points=num_initial(points),
+    )
+    if "uniform" in arm:
+        recipe = dataclasses.replace(recipe, policy=presets.uniform())
+    return recipe
+
+
 def main() -> None:
     """Trains until the time is up."""
     asked = read_arguments()
-    log, optimizer = Log(asked), make_optimizer(asked.arm)
-    is_soft = asked.arm.startswith("vrba-soft") or optimizer is not None
-    is_posed_softly = is_soft and asked.problem == "allen-cahn"
-    pose = known_problems()[asked.problem]
-    problem = pose(**({"is_soft": True} if is_posed_softly else {}))
-    model = vrba.MLP(width=asked.width, depth=asked.depth)
-    recipe = default_recipe(
-        problem,
-        asked.minutes,
-        optimizer,
-        model,
-        balance=FixedBalance(),  # terms weigh what they do in the other packages
-        num_points=asked.points,
-        pool_size=asked.pool,
-        num_condition_points=num_initial(asked.points),
-    )
-    if "uniform" in asked.arm:
-        recipe = dataclasses.replace(recipe, policy=presets.uniform())
+    log = Log(asked)
+    is_soft = asked.problem == "allen-cahn" and is_posed_softly(asked.arm)
+    problem = known_problems()[asked.problem](**({"is_soft": True} if is_soft else {}))
+    sizes = (asked.width, asked.depth, asked.points, asked.pool)
+    recipe = recipe_of(problem, asked.arm, asked.minutes, *sizes)
     versions = {name: version(name) for name in ("vrba", "jax")}
     log.about(versions=versions)
     longest = (1 + MOST_MEASURING) * asked.minutes

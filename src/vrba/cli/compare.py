@@ -110,7 +110,9 @@ class Compare(AbstractCommand):
         _tell(self, done.content, done.folder)
         draw_report(done.folder.path, raises=self.debug)
         if done.is_stopped:
-            again = shlex.join(["vrba", "compare", "--resume", str(done.folder.path)])
+            words = ["vrba", "compare", "--resume", str(done.folder.path)]
+            words += [] if self.only is None else ["--only", self.only]
+            again = shlex.join(words)
             sys.stderr.write(f"Stopped, and all is saved. To go on: {again}\n")
             return INTERRUPTED
         return FAILED if done.content["failures"] else DONE

@@ -28,7 +28,7 @@ Only = Annotated[
     str | None,
     arg(
         metavar="A,B",
-        help="Make runs of these arms only; what the others have come to stays",
+        help="Make runs of these arms only; what others have come to stays.",
         help_behavior_hint="",
     ),
 ]

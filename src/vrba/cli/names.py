@@ -40,7 +40,10 @@ def pick_some(what: str, names: str | None, options: Iterable[str]) -> tuple[str
     known = {option: option for option in options}
     if names is None:
         return tuple(known)
-    return tuple(pick(what, name.strip(), known) for name in names.split(","))
+    said = [name.strip() for name in names.split(",") if name.strip()]
+    if not said:
+        raise UsageError(f"Name one {what} or several: {listed(known)}.")
+    return tuple(pick(what, name, known) for name in said)
 
 
 def known_problems() -> dict[str, type[problems.AbstractProblem]]:

@@ -110,6 +110,10 @@ def _asked(flags: Reproduce) -> tuple[list[Exhibit], str]:
         raise UsageError(f"`--seeds` must be at least 1, got {flags.seeds}.")
     if flags.jobs is not None and flags.jobs < 1:
         raise UsageError(f"`--jobs` must be at least 1, got {flags.jobs}.")
+    if flags.table and flags.only is not None:
+        raise UsageError(
+            "`--table` makes no runs, and `--only` says which are made: leave one out."
+        )
     scale = pick("scale", flags.scale, known_scales())
     if name.casefold() == _ALL:
         return list(known.values()), scale

@@ -23,13 +23,11 @@ class Watcher:
         self.runs = {name_of_run(*run): run for run in settings.runs()}
 
     def recall(self, only: Sequence[str]) -> None:
-        """Failures of earlier, of runs that are not made now."""
-        if not self.folder.file.exists():
-            return
-        for name, why in self.folder.failures().items():
-            arm, _ = self.runs.get(name, (None, None))
-            if arm is not None and arm not in only:
-                self.failures[name] = why
+        """Failures of earlier, of runs that are not made now and have not ended."""
+        before = self.folder.failures() if self.folder.file.exists() else {}
+        for name, run in self.runs.items():
+            if name in before and run[0] not in only and not self.folder.result(*run):
+                self.failures[name] = before[name]
 
     def tasks(self, only: Sequence[str]) -> list[Task]:
         """The runs of these arms that have not ended."""

@@ -56,9 +56,9 @@ def summarise(
     ]
     spreads = {
         arm: {
-            key: spread([run[key] for run in found])._asdict()
+            key: spread(told)._asdict()
             for key in _SHOWN
-            if key in found[0]
+            if (told := [run[key] for run in found if key in run])
         }
         for arm, found in runs.items()
         if found

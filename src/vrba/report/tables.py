@@ -74,8 +74,9 @@ def short(value: Number) -> str:
 
 
 def _cell(runs: Runs, key: str, floor: Number = 0.0) -> str:
-    """What is told of all runs."""
-    return spread_text(spread([run[key] for run in runs]), floor) if runs else "none"
+    """Of all runs that tell it: older ones may not."""
+    told = [run[key] for run in runs if key in run]
+    return spread_text(spread(told), floor) if told else "none"
 
 
 def spread_text(found: Spread, floor: Number = 0.0) -> str:
