@@ -387,7 +387,7 @@ def test_names_are_found_by_looking():
     wanted = {"lm", "ssbroyden", "ssbfgs", "bfgs", "adam", "lbfgs", "adam-ssbroyden"}
     assert wanted <= set(known_optimizers())
     wanted = {"uniform", "sampling", "weighting", "rba", "rad", "vrba", "brdr"}
-    wanted |= {"default", "vrba-weighting", "vrba-sampling"}
+    wanted |= {"default", "vrba-weighting", "vrba-sampling", "vrba-unbiased"}
     assert wanted <= set(known_policies())
     assert "hybrid" not in known_policies()
 

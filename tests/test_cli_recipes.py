@@ -1,5 +1,6 @@
 """Published recipes by name."""
 
+import dataclasses
 import json
 
 import jax.numpy as jnp
@@ -11,6 +12,7 @@ from cli_cases import call
 import vrba
 from vrba import adapt, optim
 from vrba.cli._base import UsageError
+from vrba.cli.names import unbiased_policy
 from vrba.cli.recipe import RecipeFlags, dtype_asked, new_recipe, resumed_recipe
 from vrba.core import describe, precision
 from vrba.fields import Field
@@ -67,6 +69,19 @@ def test_published_forms_of_the_problems():
     assert float(found) == pytest.approx(-np.sin(0.3 * np.pi) + 0.5 * 2.0)
     periodic, initial = AllenCahn(is_soft=True, soft_weight=7.0, modes=3).conditions()
     assert periodic.modes == 3 and initial.soft.weight == 7.0
+
+
+def test_draws_of_a_recipe_can_be_corrected():
+    made = lambda **flags: new_recipe(RecipeFlags(**flags), Burgers(), None, None)
+    flags = {"recipe": "ssbroyden-sampling", "potential": "exponential"}
+    plain, other = (made(policy=p, **flags) for p in ("vrba", "vrba-unbiased"))
+    assert not plain.policy.is_unbiased() and other.policy.is_unbiased()
+    assert dataclasses.replace(other.policy, correction=None) == plain.policy
+    assert made(policy="vrba-unbiased") == made()  # as Levenberg-Marquardt has it
+    around = unbiased_policy(adapt.Causal(plain.policy))
+    assert around == adapt.Causal(other.policy)
+    with pytest.raises(UsageError, match="`BRDR` has no correction"):
+        unbiased_policy(adapt.BRDR())
 
 
 @pytest.mark.parametrize("name", ["adam-weighting", "ssbroyden-sampling"])

@@ -91,12 +91,24 @@ def known_policies() -> dict[str, Callable[..., adapt.AbstractPolicy]]:
         if inspect.isfunction(make) and not name.startswith("_"):
             found[shown(name)] = make
     found["vrba-weighting"] = found.pop("vrba")
-    return found | {"vrba": recipe_policy, "default": recipe_policy}
+    own = {"vrba": recipe_policy, "default": recipe_policy}
+    return found | own | {"vrba-unbiased": unbiased_policy}
 
 
 def recipe_policy(policy: adapt.AbstractPolicy) -> adapt.AbstractPolicy:
     """The recipe's own: points drawn by their residual, as the optimizer needs it."""
     return policy
+
+
+def unbiased_policy(policy: adapt.AbstractPolicy) -> adapt.AbstractPolicy:
+    """The recipe's own, with weights that undo the bias of its draws."""
+    inner = getattr(policy, "policy", None)
+    changes: dict[str, Any] = {"correction": adapt.Unbiased()}
+    if inner is not None:
+        changes = {"policy": unbiased_policy(inner)}
+    elif not hasattr(policy, "correction"):
+        raise UsageError(f"The policy `{type(policy).__name__}` has no correction.")
+    return dataclasses.replace(policy, **changes)
 
 
 def _quasi_newton(rule: Callable[[], optim.AbstractUpdate]) -> optim.QuasiNewton:

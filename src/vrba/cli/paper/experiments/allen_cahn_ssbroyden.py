@@ -12,6 +12,7 @@ ALLEN_CAHN_SSBROYDEN = Experiment(
         Arm("rad", "RAD (table 2)", 2.20e-6),
         Arm("vrba:quadratic", "Quadratic", 2.42e-6, revised=1.88e-6),
         Arm("vrba:exponential", "Exponential", 2.14e-6, revised=2.50e-6),
+        Arm("vrba-unbiased:quadratic", "Quadratic, corrected"),
     ),
     SSBROYDEN,
     ("is_soft=True",),
