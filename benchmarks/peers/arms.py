@@ -68,10 +68,10 @@ ARMS = (
         "vrba-ssbroyden",
         "vrba",
         "Adam, 1,000 steps, then self-scaled Broyden",
-        "drawn by the residual",
-        "The kind of optimizer of `jinns-ssbroyden`, with vrba's own searches and its "
-        "policy for optimizers that see a loss only, on as many points as the others "
-        "have. Allen-Cahn is soft, as for the peers.",
+        "drawn by the residual, unbiased",
+        "The kind of optimizer of `jinns-ssbroyden`, with vrba's own searches and "
+        "default policy, on as many points as the others have. Allen-Cahn is soft, as "
+        "for the peers.",
     ),
     Arm(
         "vrba-ssbroyden-uniform",
@@ -84,9 +84,9 @@ ARMS = (
         "vrba-lbfgs",
         "vrba",
         "Adam, 1,000 steps, then L-BFGS",
-        "drawn by the residual",
-        "vrba's policy for optimizers that see a loss only, on as many points as the "
-        "others have, with terms weighed as for the peers; L-BFGS is optax's. "
+        "drawn by the residual, unbiased",
+        "vrba's default policy, on as many points as the others have, with terms "
+        "weighed as for the peers; L-BFGS is optax's. "
         "Allen-Cahn is soft, as for the peers.",
     ),
     Arm(
@@ -100,7 +100,7 @@ ARMS = (
         "vrba-adam",
         "vrba",
         "Adam",
-        "drawn by the residual",
+        "drawn by the residual, unbiased",
         "With vrba's decaying rate, which begins at 1e-3. Allen-Cahn is soft.",
     ),
     Arm(

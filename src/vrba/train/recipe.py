@@ -117,9 +117,9 @@ def default_recipe(
     it. Networks grow with the time, the number of fields and the order. A step costs as
     much as there are residuals, so several equations share their number: each point
     gives one of each. An `optimizer` that sees a loss and no residuals makes small
-    steps, and many of them: it gets the settings of Toscano et al. (2025), points drawn
-    by the quadratic potential and terms balanced by their gradients. So does a `model`
-    of more than 5,000 parameters, with Adam: a matrix of their square takes too long.
+    steps, and many of them: it gets the sizes of Toscano et al. (2025), and terms
+    balanced by their gradients. So does a `model` of more than 5,000 parameters, with
+    Adam: a matrix of their square takes too long.
     A problem that brings a model is given that one unless another is asked for.
     """
     if not isinstance(problem, Formulation):
@@ -146,7 +146,6 @@ def _fitting_recipe(formulation, minutes, optimizer, model) -> Recipe:
         return Recipe(
             model=MLP(width=30, depth=3) if model is None else model,
             optimizer=optimizer,
-            policy=presets.vrba_sampling(),
             balance=GradientNorms(),
             num_points=20_000,
             pool_size=200_000,
