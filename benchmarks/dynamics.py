@@ -15,7 +15,7 @@ from pathlib import Path
 
 IS_LONG = True
 ROOT = Path(__file__).parents[1]
-ARMS = "uniform,vrba:quadratic,vrba:exponential"
+ARMS = "uniform,vrba-sampling:quadratic,vrba-sampling:exponential"
 CASES = {"allen-cahn": ["--set", "is_soft=True"], "burgers": []}
 SCALE = ["--optimizer", "adam-ssbroyden", "--points", "2000", "--pool", "20000"]
 

@@ -94,7 +94,8 @@ def _are_alike(new: Content, old: Content) -> bool:
         for one in (old, new)
     ]
     is_alike = is_same_data if new["settings"]["command"] == "train" else is_same
-    return is_same(*asked) and is_alike(old["problem"], new["problem"])
+    one, other = old["problem"], new["problem"]  # either may tell more
+    return is_same(*asked) and (is_alike(one, other) or is_alike(other, one))
 
 
 def _content(

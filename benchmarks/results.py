@@ -44,8 +44,10 @@ Written by `python -m benchmarks.results`, never by hand, from the files in
 `results/reproduce`, which have every run with its seed, settings, program and time.
 `vrba reproduce NAME --scale SCALE` makes a table or a figure of Toscano et al. (2025)
 again; `laptop` is smaller than the paper in data, points or steps, so its errors are to
-be compared with one another, not with what was published. Every problem that comes with
-the package is on [the shelf](shelf.md).
+be compared with one another, not with what was published. A row that was made in
+another sitting than most is in the table and not in the pictures; minutes of runs that
+shared a machine say little. Every problem that comes with the package is on [the
+shelf](shelf.md).
 
 """
 
@@ -111,8 +113,9 @@ def store(
     if lost and not replaces:
         told = "; ".join(f"{name}, {arm}, seed {n}" for name, arm, n in sorted(lost))
         sys.exit(
-            f"Nothing is kept: these runs of scale {scale} had another problem or "
-            f"other settings, and would be lost: {told}. `--replace` lets them go."
+            f"Not kept: these runs of scale {scale} had another problem or other "
+            f"settings, and would be lost: {told}. `--table --replace` keeps the new "
+            "ones and lets them go."
         )
     for name, one in stored.items():
         path = RESULTS / scale / f"{name}.json"

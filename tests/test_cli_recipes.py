@@ -80,8 +80,8 @@ def test_draws_of_a_recipe_can_be_corrected():
     assert made(policy="vrba-unbiased") == made()  # as Levenberg-Marquardt has it
     around = unbiased_policy(adapt.Causal(plain.policy))
     assert around == adapt.Causal(other.policy)
-    with pytest.raises(UsageError, match="`BRDR` has no correction"):
-        unbiased_policy(adapt.BRDR())
+    with pytest.raises(UsageError, match="`Weighting` of the recipe has no draws"):
+        made(recipe="adam-weighting", policy="vrba-unbiased")
 
 
 @pytest.mark.parametrize("name", ["adam-weighting", "ssbroyden-sampling"])

@@ -1,5 +1,6 @@
 """`vrba reproduce`: every table and figure, at the smallest scale."""
 
+import dataclasses
 import itertools
 import json
 import math
@@ -106,6 +107,23 @@ def test_more_seeds_are_added_to_what_is_there(done, folder):
     assert row["gain"] == pytest.approx(statistics.geometric_mean(gains))
     code, _, err = call("compare", "--resume", path, "--seeds", "1")
     assert code == 2 and "less than the 2" in err
+
+
+def test_a_row_is_added_to_a_folder_that_lacks_it(done, folder):
+    path = folder / "all" / "tiny" / "burgers-own"
+    (there, problem), seeds = ComparisonFolder(path).read(), {"num_seeds": 1}
+    before = (path / "comparison.json").read_text()
+    shutil.move(path / "vrba", folder / "vrba-moved")
+    fewer = dataclasses.replace(there, arms=("uniform",), **seeds)
+    ComparisonFolder(path).write(fewer, problem, {})
+    words = ["table2", "--scale", "tiny", "--out", "all", "--json"]
+    code, _, err = call("reproduce", *words)
+    assert code == 0, err
+    runs = {(run["arm"], run["seed"]) for run in read(path / "comparison.json")["runs"]}
+    assert runs == {("uniform", 0), ("vrba", 0)}
+    shutil.rmtree(path / "vrba")
+    shutil.move(folder / "vrba-moved", path / "vrba")
+    (path / "comparison.json").write_text(before)
 
 
 def test_only_some_rows_are_made(folder):

@@ -67,6 +67,8 @@ def test_large_networks_get_an_optimizer_without_a_matrix():
     recipe = default_recipe(formulation, model=large)
     assert recipe.model == large
     assert isinstance(recipe.optimizer, optim.Adam)
+    for optimizer in (optim.Adam(), optim.lbfgs(), optim.QuasiNewton(), None):
+        assert default_recipe(formulation, None, optimizer).policy.is_unbiased()
     asked = default_recipe(formulation, None, optim.LevenbergMarquardt(), large)
     assert isinstance(asked.optimizer, optim.LevenbergMarquardt)
 

@@ -106,8 +106,9 @@ def unbiased_policy(policy: adapt.AbstractPolicy) -> adapt.AbstractPolicy:
     changes: dict[str, Any] = {"correction": adapt.Unbiased()}
     if inner is not None:
         changes = {"policy": unbiased_policy(inner)}
-    elif not hasattr(policy, "correction"):
-        raise UsageError(f"The policy `{type(policy).__name__}` has no correction.")
+    elif not isinstance(policy, adapt.Sampling):
+        name = type(policy).__name__
+        raise UsageError(f"The policy `{name}` of the recipe has no draws to correct.")
     return dataclasses.replace(policy, **changes)
 
 

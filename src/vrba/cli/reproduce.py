@@ -153,8 +153,11 @@ def _compared(
     )
     if not there.file.exists():
         return carry_out(wanted)
-    settings, _ = there.read()
-    _check_same(settings, settings_of(wanted), folder)
+    (settings, problem), asked = there.read(), settings_of(wanted)
+    _check_same(settings, asked, folder)
+    if set(settings.arms) < set(asked.arms):
+        settings = dataclasses.replace(settings, arms=asked.arms)
+        there.write(settings, problem, there.failures())
     shared["seeds"] = max(flags.seeds, settings.num_seeds)
     if shared["seeds"] > flags.seeds:
         sys.stderr.write(f"`{folder}` was begun with {shared['seeds']} seeds.\n")
@@ -162,12 +165,12 @@ def _compared(
 
 
 def _check_same(there: Settings, wanted: Settings, folder: Path) -> None:
-    """Refuses to go on with what was asked for otherwise; seeds can be added."""
+    """Refuses to go on with what was asked for otherwise; arms and seeds can be
+    added."""
     for name in ("command", "target", "set", "arms", "flags"):
         old, new = getattr(there, name), getattr(wanted, name)
-        if name == "arms":
-            old, new = sorted(old), sorted(new)
-        if old != new:
+        is_other = not set(old) <= set(new) if name == "arms" else old != new
+        if is_other:
             raise UsageError(
                 f"`{folder}` was begun with other {name}, {old} and not {new}: choose "
                 "another `--out`, or move it away."
