@@ -23,9 +23,9 @@ HEAD = (
     "are relative L2, of the iterate selected by residual, median [lowest, highest]. "
     "The learning rate is that of Adam with its own recipe on 4,000 points, whose "
     "draws are not corrected, and is compared with its own line. All have the same "
-    "time, so what differs is mostly how many steps fit into it. Width 40 keeps Levenberg-Marquardt, which `vrba solve "
-    "--width 40` would not: beyond 5,000 parameters it takes Adam. That three seeds "
-    "agree happens by chance 1 time in 4."
+    "time, so what differs is mostly how many steps fit into it. Width 40 keeps "
+    "Levenberg-Marquardt, which `vrba solve --width 40` would not: beyond 5,000 "
+    "parameters it takes Adam. That three seeds agree happens by chance 1 time in 4."
 )
 
 
