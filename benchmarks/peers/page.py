@@ -45,7 +45,8 @@ have the arms of vrba, which draw them anew, but for `vrba` and `vrba-uniform`: 
 have their default ansatz, which peers lack.
 Not the same: the optimizer, how points are chosen, and the random initial networks,
 which are each package's own. The number of points suits few, costly steps; first-order
-arms may do better with fewer.
+arms may do better with fewer. Arms of other commits were run on another day, on a
+machine of the same kind that may have been faster or slower.
 
 ![Error against time](peers.png)
 """
