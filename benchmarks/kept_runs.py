@@ -76,9 +76,8 @@ def joined(new: Content, old: Content) -> Content:
 
 def _failures(new: Content, old: Content) -> dict[str, str]:
     """Of both; a run that has ended in one of them has not failed in the other."""
-    pairs = ((new, old), (old, new))
     found = {}
-    for one, other in pairs[::-1]:
+    for one, other in ((old, new), (new, old)):
         runs = other.get("runs", ())
         ended = {name_of_run(run["arm"], run["seed"]) for run in runs}
         told = one.get("failures", {}).items()
