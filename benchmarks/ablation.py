@@ -53,7 +53,7 @@ def tilted(potential: adapt.AbstractPotential, **settings: Any) -> Recipe:
 
 
 def with_size(potential: adapt.AbstractPotential) -> Recipe:
-    """Half of the points count, whatever the potential."""
+    """As uneven as if half of the points counted, whatever the potential."""
     policy = adapt.presets.vrba_sampling(potential, correction=vrba.Unbiased())
     sized = dataclasses.replace(policy, temperature=vrba.EffectiveSize(0.5))
     return changed(policy=sized)
@@ -72,8 +72,8 @@ def weighted() -> Recipe:
 
 POTENTIALS = {
     "exponential, annealed": partial(tilted, adapt.Exponential()),
-    "exponential, half the points": partial(with_size, adapt.Exponential()),
-    "quadratic, half the points": partial(with_size, adapt.Quadratic()),
+    "exponential, effective size 0.5": partial(with_size, adapt.Exponential()),
+    "quadratic, effective size 0.5": partial(with_size, adapt.Quadratic()),
     "cubic": partial(tilted, adapt.Power(3.0)),
     "cosh": partial(tilted, adapt.Cosh()),
     "logarithmic": partial(tilted, adapt.Logarithmic()),

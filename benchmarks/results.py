@@ -3,9 +3,10 @@
 `python -m benchmarks.results table1 figure4 --scale laptop --seeds 3` calls `vrba
 reproduce` for each, keeps what came out in `results/reproduce/SCALE/NAME.json`, and
 writes `docs/results.md` from all that is kept, never by hand. It goes on where it was
-stopped. `--only uniform,rad` makes runs of these arms: on another machine, or another
-day, the rest is taken from what is kept. `--table` makes no runs, but keeps what is
-there; without names only tables and the page are brought up to date.
+stopped. `--only uniform,rad` or `--only bubble` makes runs of these arms or experiments
+only: on another machine, or another day, the rest is taken from what is kept. `--table`
+makes no runs, but keeps what is there; without names only tables and the page are
+brought up to date.
 """
 
 import argparse
@@ -59,7 +60,7 @@ def main() -> None:
     parser.add_argument("--scale", default="laptop")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--out", type=Path, default=ROOT / "runs" / "reproduce")
-    parser.add_argument("--only", help="arms whose runs are made")
+    parser.add_argument("--only", help="arms or experiments whose runs are made")
     parser.add_argument("--replace", action="store_true", help="kept runs may go")
     parser.add_argument("--table", action="store_true", help="make no runs")
     asked = parser.parse_args()

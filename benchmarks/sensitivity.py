@@ -1,4 +1,5 @@
-"""What happens with half and twice of each number: Burgers, the default recipe.
+"""What happens with half and twice of each number: Burgers, the default recipe; and
+whether half the points are better elsewhere, too.
 
 `python -m benchmarks.sensitivity --seeds 3` writes
 `results/sensitivity.json`, `docs/sensitivity.md` and its figure; it goes on where it
@@ -10,8 +11,15 @@ from functools import partial
 
 from vrba import optim
 from vrba.models import MLP
-from vrba.problems import Burgers
-from vrba.train import Recipe
+from vrba.problems import (
+    AbstractProblem,
+    Burgers,
+    Helmholtz,
+    KleinGordon,
+    Poisson5D,
+    Wave,
+)
+from vrba.train import Recipe, default_recipe
 
 from . import variants
 from .ablation import MINUTES, changed, usual, with_loss_only
@@ -25,8 +33,15 @@ HEAD = (
     "draws are not corrected, and is compared with its own line. All have the same "
     "time, so what differs is mostly how many steps fit into it. Width 40 keeps "
     "Levenberg-Marquardt, which `vrba solve --width 40` would not: beyond 5,000 "
-    "parameters it takes Adam. That three seeds agree happens by chance 1 time in 4."
+    "parameters it takes Adam. That three seeds agree happens by chance 1 time in 4. "
+    "Half the points were also tried on other problems, each beside its own default."
 )
+OTHERS = {
+    "Helmholtz": Helmholtz(),
+    "Klein-Gordon": KleinGordon(),
+    "Poisson in 5-D": Poisson5D(),
+    "wave": Wave(),
+}
 
 
 def scaled(name: str, factor: float) -> Recipe:
@@ -42,6 +57,22 @@ def sized(width: int = 20, depth: int = 4) -> Recipe:
 def adam(rate: float) -> Recipe:
     """Adam with a learning rate."""
     return dataclasses.replace(with_loss_only(optim.Adam(rate)), num_points=4000)
+
+
+def with_points(problem: AbstractProblem, factor: float) -> Recipe:
+    """The default recipe of a problem with so many times the points."""
+    recipe = default_recipe(problem, MINUTES)
+    num_points = int(factor * recipe.num_points)
+    return dataclasses.replace(recipe, num_points=num_points)
+
+
+def elsewhere(name: str, problem: AbstractProblem) -> variants.Group:
+    """Half the points of another problem."""
+    recipes = {
+        name: partial(with_points, problem, 1.0),
+        f"{name}, half the points": partial(with_points, problem, 0.5),
+    }
+    return variants.Group(name, recipes, problem)
 
 
 BASE, ADAM = "default", "Adam, 1e-3"
@@ -90,7 +121,8 @@ STUDY = variants.Study(
                 "Adam, 2e-3": partial(adam, 2e-3),
             },
         ),
-    },
+    }
+    | {name: elsewhere(name, problem) for name, problem in OTHERS.items()},
     HEAD,
 )
 

@@ -33,14 +33,16 @@ VERDICTS = (
 
 
 class Group(NamedTuple):
-    """Variants by name, and the one that they are compared with."""
+    """Variants by name, the one that they are compared with, and the problem that they
+    solve if it is not the study's."""
 
     baseline: str
     variants: Mapping[str, Callable[[], Recipe]]
+    problem: vrba.AbstractProblem | None = None
 
 
 class Study(NamedTuple):
-    """Groups of variants, each with a budget of so many minutes."""
+    """Groups of variants, each with a budget of so many minutes. A name stands once."""
 
     name: str
     title: str
@@ -65,10 +67,18 @@ class Study(NamedTuple):
         """What is told of it."""
         return ROOT / "docs" / f"{self.name}.md"
 
+    def own_problem(self, name: str) -> vrba.AbstractProblem | None:
+        """What a variant solves if it is not the problem of the study."""
+        groups = self.groups.values()
+        return next(one.problem for one in groups if name in one.variants)
+
     def mark(self, name: str) -> str:
-        """What tells the recipe and the minutes of a variant from others."""
-        text = json.dumps(describe(self.variants[name]()), sort_keys=True, default=str)
-        return hashlib.sha256(f"{self.minutes} {text}".encode()).hexdigest()[:12]
+        """What tells recipe, minutes and problem of a variant from others."""
+        own = self.own_problem(name)
+        told = [self.variants[name](), *([] if own is None else [own])]
+        texts = [json.dumps(describe(x), sort_keys=True, default=str) for x in told]
+        text = " ".join([f"{self.minutes}", *texts])
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     def run(self, name: str, seed: int) -> Path:
         """Where one run is written."""
@@ -107,8 +117,9 @@ def main(study: Study) -> None:
 
 def solve_one(study: Study, name: str, seed: int) -> None:
     """One run, in a process of its own; one that was stopped is not kept."""
-    recipe = study.variants[name]()
-    solution = vrba.solve(study.problem, recipe, seed, study.minutes, diagnose=0)
+    own = study.own_problem(name)
+    problem, recipe = study.problem if own is None else own, study.variants[name]()
+    solution = vrba.solve(problem, recipe, seed, study.minutes, diagnose=0)
     status = ending(solution.result["status"])
     if status not in ENDS:
         sys.exit(f"ended with {status}")
@@ -173,6 +184,15 @@ def errors_of(runs: list[dict[str, Any]]) -> dict[int, float]:
     return {run["seed"]: run["errors"]["selected"] for run in runs}
 
 
+def ratios_of(
+    found: Mapping[str, list[dict[str, Any]]], name: str, baseline: str
+) -> list[float]:
+    """The error of a variant as a share of that of its baseline for the same seed."""
+    usual = errors_of(found.get(baseline, []))
+    errors = errors_of(found.get(name, []))
+    return [errors[seed] / usual[seed] for seed in errors if seed in usual]
+
+
 def shown(values: list[float]) -> str:
     """The median, and the ends."""
     return spread_text(spread(values)) if values else "none"
@@ -190,10 +210,9 @@ def page(study: Study, content: dict[str, Any]) -> str:
     found, lines = content["variants"], []
     verdicts: dict[str, list[str]] = {word: [] for word in VERDICTS}
     for title, group in study.groups.items():
-        usual = errors_of(found.get(group.baseline, []))
         for name in group.variants:
             errors = errors_of(found.get(name, []))
-            ratios = [errors[seed] / usual[seed] for seed in errors if seed in usual]
+            ratios = ratios_of(found, name, group.baseline)
             if name != group.baseline and ratios:
                 verdicts[verdict(ratios)].append(name)
             steps = [float(run["step"]) for run in found.get(name, [])]
@@ -206,7 +225,7 @@ def page(study: Study, content: dict[str, Any]) -> str:
         for run in runs
     }
     text = f"# {study.title}\n\n{study.head}\n\n"
-    text += f"![Errors of all variants]({study.name}.png)\n\n"
+    text += f"![Errors relative to the baseline]({study.name}.png)\n\n"
     text += f"{content['minutes']:g} minutes a run, one thread.\n\n"
     told = {word: names for word, names in verdicts.items() if names}
     text += "".join(f"- {word}: {'; '.join(names)}.\n" for word, names in told.items())
@@ -226,18 +245,22 @@ def verdict(ratios: list[float]) -> str:
 
 
 def draw(study: Study, found: Mapping[str, list[dict[str, Any]]]) -> None:
-    """A dot for each seed, a bar at the median, the first variant as a line."""
-    names = [name for name in study.variants if found.get(name)]
-    figure, axes = plt.subplots(figsize=(7, 0.28 * len(names) + 1.2))
-    for place, name in enumerate(reversed(names)):
-        errors = list(errors_of(found[name]).values())
-        axes.plot(errors, [place] * len(errors), "o", ms=4, color="C0", alpha=0.6)
-        axes.plot(statistics.median(errors), place, "|", ms=14, mew=2, color="C3")
-    usual = statistics.median(errors_of(found[names[0]]).values())
-    axes.axvline(usual, color="0.7", lw=1)
-    axes.set_yticks(range(len(names)), list(reversed(names)))
+    """What each variant does to the error: a dot for each seed, a bar at the median."""
+    rows = {
+        name: ratios
+        for group in study.groups.values()
+        for name in group.variants
+        if name != group.baseline and (ratios := ratios_of(found, name, group.baseline))
+    }
+    figure, axes = plt.subplots(figsize=(7, 0.28 * len(rows) + 1.2))
+    for place, ratios in enumerate(reversed(rows.values())):
+        axes.plot(ratios, [place] * len(ratios), "o", ms=4, color="C0", alpha=0.6)
+        axes.plot(statistics.median(ratios), place, "|", ms=14, mew=2, color="C3")
+    axes.axvline(1.0, color="0.7", lw=1)
+    axes.set_yticks(range(len(rows)), list(reversed(rows)))
     axes.set_xscale("log")
-    axes.set_xlabel("relative L2 error: each seed, and the median")
+    axes.set_xlabel("error / that of the baseline, same seed; the bar is the median")
     axes.set_title(study.title)
     figure.tight_layout()
     figure.savefig(ROOT / "docs" / f"{study.name}.png", dpi=130)
+    plt.close(figure)

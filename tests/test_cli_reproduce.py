@@ -138,6 +138,28 @@ def test_only_some_rows_are_made(folder):
     assert not (folder / "some" / "tiny" / "burgers-own" / "uniform").exists()
 
 
+@pytest.mark.parametrize(
+    ("only", "made"),
+    [
+        ("burgers-own", {("burgers-own", "uniform"), ("burgers-own", "vrba")}),
+        ("uniform, burgers-own", {("burgers-own", "uniform")}),
+        ("VRBA", {("burgers-own", "vrba"), ("allen-cahn-own", "vrba")}),
+    ],
+)
+def test_only_some_experiments_are_made(folder, monkeypatch, only, made):
+    calls = []
+
+    def carried_out(flags):
+        calls.append(flags)
+        return Outcome(ComparisonFolder(flags.out), {"failures": {}}, False)
+
+    monkeypatch.setattr(reproduce, "carry_out", carried_out)
+    words = ["table2", "--scale", "tiny", "--out", "never", "--only", only]
+    code, *_ = call("reproduce", *words)
+    found = {(one.out.name, arm) for one in calls for arm in one.only.split(",")}
+    assert found == made and code == 2  # nothing is there to make a table of
+
+
 def test_another_experiment_in_the_folder_is_refused(done, folder):
     path = folder / "all" / "tiny" / "burgers-own" / "comparison.json"
     content = path.read_text()
@@ -187,9 +209,10 @@ def test_a_stop_leaves_a_table_of_what_is_done(done, folder, monkeypatch):
         (["table3", "--scale", "small"], "no scale `small`"),
         (["table3", "--seeds", "0"], "`--seeds` must be at least 1"),
         (["table3", "--jobs", "0"], "`--jobs` must be at least 1"),
-        (["table3", "--only", " , "], "Name one arm or several: rad, uniform"),
+        (["table3", "--only", " , "], "Name one arm or experiment, or several: "),
         (["table3", "--only", "rad", "--table"], "leave one out"),
         (["table3", "--only", "vrba:quadratik"], "Did you mean `vrba:quadratic`?"),
+        (["table2", "--only", "burgers-own,rad"], "burgers-own has uniform, vrba."),
         (["table3", "--table", "--out", "nowhere"], "nothing in `nowhere/laptop`"),
     ],
 )

@@ -17,7 +17,7 @@ from ._base import UsageError
 _T = TypeVar("_T")
 
 
-def listed(options: Mapping[str, Any]) -> str:
+def listed(options: Iterable[str]) -> str:
     """Their names, for a message."""
     return ", ".join(sorted(options)) or "none"
 
@@ -42,7 +42,7 @@ def pick_some(what: str, names: str | None, options: Iterable[str]) -> tuple[str
         return tuple(known)
     said = [name.strip() for name in names.split(",") if name.strip()]
     if not said:
-        raise UsageError(f"Name one {what} or several: {listed(known)}.")
+        raise UsageError(f"Name one {what}, or several: {listed(known)}.")
     return tuple(pick(what, name, known) for name in said)
 
 

@@ -17,7 +17,7 @@ from .arms import Settings
 from .compare import Compare, Outcome, carry_out, settings_of
 from .comparison import ComparisonFolder
 from .drawing import draw_report
-from .flags import Count, Folder, Only, Switch
+from .flags import Count, Folder, Switch
 from .names import listed, pick, pick_some
 from .outcome import as_json
 from .paper import Exhibit, Experiment
@@ -63,7 +63,15 @@ class Reproduce(AbstractFolderCommand):
     """Runs at a time; as many as there are cores and memory for if not given."""
     out: Folder = None
     """Where all of it is, runs/reproduce unless given."""
-    only: Only = None
+    only: Annotated[
+        str | None,
+        arg(
+            metavar="A,B",
+            help="Make runs of these arms or experiments only; what others have come "
+            "to stays.",
+            help_behavior_hint="",
+        ),
+    ] = None
     table: Switch = False
     """Make no runs: only write tables and pages of what is there."""
     json: Switch = False
@@ -74,17 +82,16 @@ class Reproduce(AbstractFolderCommand):
         exhibits, scale = _asked(self)
         out = (self.out or Path("runs/reproduce")) / scale
         experiments = _experiments(exhibits)
-        arms = [arm.word for one in experiments for arm in one.arms]
-        only = pick_some("arm", self.only, arms)
+        chosen = _chosen(experiments, self.only)
         done: dict[str, Outcome] = {}
         is_stopped = False
         for experiment in experiments:
             folder = out / experiment.name
-            chosen = [arm.word for arm in experiment.arms if arm.word in only]
-            if is_stopped or self.table or not chosen:
+            arms = chosen[experiment.name]
+            if is_stopped or self.table or not arms:
                 outcome = _as_it_is(ComparisonFolder(folder))
             else:
-                outcome = _compared(experiment, scale, folder, chosen, self)
+                outcome = _compared(experiment, scale, folder, arms, self)
             is_stopped |= outcome.is_stopped
             done[experiment.name] = outcome
         if not any(outcome.folder.file.exists() for outcome in done.values()):
@@ -126,11 +133,31 @@ def _experiments(exhibits: list[Exhibit]) -> list[Experiment]:
     return list(found.values())
 
 
+def _chosen(experiments: list[Experiment], only: str | None) -> dict[str, list[str]]:
+    """Arms whose runs are made, by experiment: those that are named, or all, of
+    experiments that are named, or of all."""
+    known = {one.name: [arm.word for arm in one.arms] for one in experiments}
+    words = dict.fromkeys(word for arms in known.values() for word in arms)
+    said = set(pick_some("arm or experiment", only, [*words, *known]))
+    arms, names = said & set(words) or set(words), said & set(known) or set(known)
+    found = {
+        name: [word for word in each if word in arms and name in names]
+        for name, each in known.items()
+    }
+    if not any(found.values()):
+        there = [f"{name} has {listed(known[name])}" for name in known if name in names]
+        raise UsageError(
+            f"`--only` names arms that its experiments lack, got {only!r}: "
+            f"{'; '.join(there)}."
+        )
+    return found
+
+
 def _compared(
     experiment: Experiment,
     scale: str,
     folder: Path,
-    chosen: list[str],
+    arms: list[str],
     flags: Reproduce,
 ) -> Outcome:
     """The comparison of an experiment: begun, or gone on with."""
@@ -140,7 +167,7 @@ def _compared(
     recipe = RecipeFlags(**{name: given.pop(name) for name in own & set(given)})
     words = ",".join(arm.word for arm in experiment.arms)
     shared: dict[str, Any] = {"jobs": flags.jobs, "debug": flags.debug}
-    shared["only"] = ",".join(chosen)
+    shared["only"] = ",".join(arms)
     wanted = Compare(
         experiment.target,
         words,
