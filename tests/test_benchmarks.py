@@ -7,6 +7,7 @@ import math
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -25,6 +26,9 @@ from benchmarks.peers.results import (
     told_of,
 )
 from benchmarks.peers.runs import Settings, run_all
+from vrba.core import Status
+from vrba.problems import Burgers
+from vrba.train import Recipe
 
 PEER = next(arm for arm in ARMS if not arm.is_own)
 OWN = next(arm for arm in ARMS if arm.name == page.OWN)
@@ -362,6 +366,28 @@ def test_variants_are_compared_by_seed(study, tmp_path):
     assert "Failed: other, seed 0" in text
     assert "0123456789 with changes, cpu" in text
     assert (tmp_path / "docs" / "study.png").stat().st_size > 0
+
+
+def test_a_group_may_have_a_problem_of_its_own(study, monkeypatch):
+    """It is what its variants solve, and tells them from others of the same recipe."""
+    solved = []
+
+    def solve(problem, recipe, seed, minutes, diagnose):
+        solved.append(problem)
+        names = ("step", "seconds", "errors", "residual_l2", "score")
+        about = {"status": Status[Status.time_reached], "about": {"program": {}}}
+        return SimpleNamespace(result=about | dict.fromkeys(names, 0))
+
+    monkeypatch.setattr(variants.vrba, "solve", solve)
+    usual, other = Burgers(), Burgers(viscosity=0.1)
+    groups = study.groups | {"": variants.Group("a", {"a": Recipe})}
+    groups |= {"other": variants.Group("b", {"b": Recipe}, other)}
+    study = study._replace(problem=usual, groups=groups)
+    for name in ("a", "b"):
+        variants.solve_one(study, name, 0)
+    assert solved == [usual, other]
+    assert study.mark("a") != study.mark("b")
+    assert set(study.done()) == {(study.mark("a"), 0), (study.mark("b"), 0)}
 
 
 def test_a_commit_may_not_be_known():
