@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 from rooms import concrete
 
 import vrba
@@ -449,8 +450,22 @@ def test_correction_removes_the_bias_of_the_draw(potential):
     )
 
 
-def test_corrected_sampling_has_less_noise_than_uniform(keys):
-    """For `q` proportional to the squared residual the estimate would be exact."""
+@given(sizes=hnp.arrays(np.float64, 9, elements=st.floats(0.01, 5)))
+@pytest.mark.parametrize("mix", [0.3, 1.0])
+def test_corrected_draws_of_the_quadratic_have_no_more_noise_than_even_ones(mix, sizes):
+    """`E_q[(w r)^4] <= E_p[r^4]`, also where even draws are mixed in."""
+    smoothing = vrba.Smoothing(memory=0.0, rate=1.0, mix=mix, is_normalised=False)
+    policy = vrba.Sampling(
+        vrba.Quadratic(), smoothing=smoothing, floor=0.0, correction=vrba.Unbiased()
+    )
+    state = policy.update(policy.init(9), sizes)
+    probability, weight = policy.probability(state), policy.weights(state)
+    np.testing.assert_allclose(probability @ (weight * sizes) ** 2, np.mean(sizes**2))
+    noise = probability @ (weight * sizes) ** 4
+    assert noise <= np.mean(sizes**4) * (1 + 1e-12)
+
+
+def test_corrected_draws_by_the_squared_residual_are_exact(keys):
     residual = jnp.asarray(np.random.default_rng(6).normal(size=200) ** 3)
     policy = vrba.Sampling(
         vrba.Power(3), smoothing=PLAIN, floor=0.0, correction=vrba.Unbiased()
