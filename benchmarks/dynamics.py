@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[1]
 ARMS = "uniform,vrba-sampling:quadratic,vrba-sampling:exponential"
 CASES = {"allen-cahn": ["--set", "is_soft=True"], "burgers": []}
 SCALE = ["--optimizer", "adam-ssbroyden", "--points", "2000", "--pool", "20000"]
+SCALE += ["--width", "30", "--depth", "3"]
 
 
 def main() -> None:

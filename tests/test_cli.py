@@ -422,9 +422,9 @@ def test_every_optimizer_gets_a_recipe_that_suits_it(name):
     assert recipe.max_steps == 7
     assert recipe.redraw_every == (15 if is_second_order else 100)
     assert isinstance(recipe.balance, vrba.GradientNorms) is not is_second_order
-    if not is_second_order:
-        assert (recipe.num_points, recipe.pool_size) == (20_000, 200_000)
-        assert isinstance(recipe.policy.potential, vrba.Quadratic)
+    usual = new_recipe(RecipeFlags(), problem, None, None)
+    for part in ("model", "num_points", "pool_size", "policy"):
+        assert getattr(recipe, part) == getattr(usual, part)
 
 
 def test_flags_change_their_part_of_the_recipe():

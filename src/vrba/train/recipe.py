@@ -117,9 +117,9 @@ def default_recipe(
     it. Networks grow with the time, the number of fields and the order. A step costs as
     much as there are residuals, so several equations share their number: each point
     gives one of each. An `optimizer` that sees a loss and no residuals makes small
-    steps, and many of them: it gets the sizes of Toscano et al. (2025), and terms
-    balanced by their gradients. So does a `model` of more than 5,000 parameters, with
-    Adam: a matrix of their square takes too long.
+    steps, and many of them: points are drawn anew after more of them, and terms are
+    balanced by their gradients. So it is with a `model` of more than 5,000 parameters,
+    which gets Adam: a matrix of their square takes too long.
     A problem that brings a model is given that one unless another is asked for.
     """
     if not isinstance(problem, Formulation):
@@ -142,16 +142,6 @@ def _fitting_recipe(formulation, minutes, optimizer, model) -> Recipe:
     if optimizer is None:
         is_large = num_params_of(formulation, chosen) > MOST_FOR_A_MATRIX
         optimizer = Adam() if is_large else LevenbergMarquardt()
-    if not optimizer.needs_residuals:
-        return Recipe(
-            model=MLP(width=30, depth=3) if model is None else model,
-            optimizer=optimizer,
-            balance=GradientNorms(),
-            num_points=20_000,
-            pool_size=200_000,
-            redraw_every=100,
-            check_every=100,
-        )
     is_long, is_short = _length(minutes)
     dim = len(formulation.domain.coordinates)
     num_points = 10240 if is_long or dim > 2 else 8192
@@ -160,13 +150,11 @@ def _fitting_recipe(formulation, minutes, optimizer, model) -> Recipe:
         num_points, pool_size = 2048, 16384
     num_equations = len(formulation.terms()[EQUATIONS].labels)
     num_points = max(2048, num_points // num_equations)
-    return Recipe(
-        model=chosen,
-        optimizer=optimizer,
-        num_points=num_points,
-        pool_size=pool_size,
-        redraw_every=15,
-    )
+    recipe = Recipe(chosen, optimizer, num_points=num_points, pool_size=pool_size)
+    if optimizer.needs_residuals:
+        return recipe
+    intervals = {"redraw_every": 100, "check_every": 100}
+    return dataclasses.replace(recipe, balance=GradientNorms(), **intervals)
 
 
 def _length(minutes: float | int | None) -> tuple[bool, bool]:
@@ -175,7 +163,7 @@ def _length(minutes: float | int | None) -> tuple[bool, bool]:
 
 
 def _fitting_model(formulation: Formulation, minutes: float | int | None) -> MLP:
-    """A network for Levenberg-Marquardt, as large as the time allows."""
+    """A network as large as the time allows."""
     terms = formulation.terms().values()
     order = max(sum(index) for term in terms for index in term.indices)
     num_fields = len(formulation.problem.fields)
