@@ -9,6 +9,8 @@ HELPERS = (
     "kept_runs",
     "timing",
     "torch_deeponet",
+    "study",
+    "study_page",
     "variants",
 )
 CASES = [one.name for one in pkgutil.iter_modules(__path__) if one.name not in HELPERS]

@@ -10,10 +10,12 @@ from typing import Any
 
 import vrba
 from vrba import adapt, optim
+from vrba.models import MLP
 from vrba.problems import Burgers
 from vrba.train import Recipe, default_recipe
 
 from . import variants
+from .study import Group, Study
 
 IS_LONG = True
 MINUTES = 2.0
@@ -23,8 +25,10 @@ HEAD = (
     "relative L2, of the iterate selected by residual, median [lowest, highest]. The "
     "default draws points in proportion to the residual (quadratic), corrected for it, "
     "with memory 0.7 and mix 0.8, and takes steps of Levenberg-Marquardt. Adam, and "
-    "Broyden after 500 steps of Adam, are run on the same points, and with the "
-    "network and points that they have by default and draws that are not corrected."
+    "Broyden after 500 steps of Adam, are run with all else the same, then as `vrba "
+    "solve --optimizer` would (redrawn after 100 steps, not 15), then with the network "
+    "and points of Toscano et al. (3x30, 20,000 of 200,000), which were the default "
+    "before. *Effective size* is the share of points that a tilt counts for."
 )
 
 
@@ -33,10 +37,11 @@ def usual(optimizer: optim.AbstractOptimizer | None = None) -> Recipe:
     return default_recipe(Burgers(), MINUTES, optimizer)
 
 
-def with_loss_only(optimizer: optim.AbstractOptimizer) -> Recipe:
-    """The recipe of an optimizer that sees no residuals, with uncorrected draws."""
-    policy = adapt.presets.vrba_sampling()
-    return dataclasses.replace(usual(optimizer), policy=policy)
+def with_published_sizes(optimizer: optim.AbstractOptimizer) -> Recipe:
+    """The recipe of an optimizer that sees no residuals, with the network and points of
+    Toscano et al. (2025)."""
+    sizes = {"model": MLP(30, 3), "num_points": 20_000, "pool_size": 200_000}
+    return dataclasses.replace(usual(optimizer), **sizes)
 
 
 def changed(**settings: Any) -> Recipe:
@@ -79,15 +84,16 @@ POTENTIALS = {
     "logarithmic": partial(tilted, adapt.Logarithmic()),
     "super-exponential": partial(tilted, adapt.SuperExponential()),
 }
-BASE = "default"
-STUDY = variants.Study(
+SSBROYDEN = optim.adam_ssbroyden(500)
+BASE, BROYDEN, ADAM = "default", "Broyden, its recipe", "Adam, its recipe"
+STUDY = Study(
     "ablation",
     "Which choices matter",
     Burgers(),
     MINUTES,
     {
-        "": variants.Group(BASE, {BASE: usual}),
-        "adaptivity": variants.Group(
+        "": Group(BASE, {BASE: usual}),
+        "adaptivity": Group(
             BASE,
             {
                 "uniform, redrawn": partial(changed, policy=adapt.presets.uniform()),
@@ -96,36 +102,39 @@ STUDY = variants.Study(
                 "RAD": partial(changed, policy=adapt.presets.rad()),
             },
         ),
-        "potential": variants.Group(BASE, POTENTIALS),
-        "memory": variants.Group(
+        "potential": Group(BASE, POTENTIALS),
+        "memory": Group(
             BASE,
             {
                 "memory 0": partial(tilted, adapt.Quadratic(), memory=0.0),
                 "memory 0.9": partial(tilted, adapt.Quadratic(), memory=0.9),
             },
         ),
-        "mix": variants.Group(
+        "mix": Group(
             BASE,
             {
                 "mix 0.5": partial(tilted, adapt.Quadratic(), mix=0.5),
                 "mix 1": partial(tilted, adapt.Quadratic(), mix=1.0),
             },
         ),
-        "optimizer alone": variants.Group(
+        "optimizer alone": Group(
             BASE,
             {
-                "Broyden": partial(changed, optimizer=optim.adam_ssbroyden(500)),
+                "Broyden": partial(changed, optimizer=SSBROYDEN),
                 "Adam": partial(changed, optimizer=optim.Adam()),
             },
         ),
-        "optimizer and its recipe": variants.Group(
+        "optimizer and its recipe": Group(
             BASE,
-            {
-                "Broyden, its recipe": partial(
-                    with_loss_only, optim.adam_ssbroyden(500)
-                ),
-                "Adam, its recipe": partial(with_loss_only, optim.Adam()),
-            },
+            {BROYDEN: partial(usual, SSBROYDEN), ADAM: partial(usual, optim.Adam())},
+        ),
+        "published sizes of Broyden": Group(
+            BROYDEN,
+            {"Broyden, published sizes": partial(with_published_sizes, SSBROYDEN)},
+        ),
+        "published sizes of Adam": Group(
+            ADAM,
+            {"Adam, published sizes": partial(with_published_sizes, optim.Adam())},
         ),
     },
     HEAD,

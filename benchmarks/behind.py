@@ -6,8 +6,12 @@ from typing import Any
 
 from vrba.cli import paper
 from vrba.cli.paper import SCALES
+from vrba.report import short
 
 from . import shelf
+from .peers.groups import grouped
+from .peers.page import missed
+from .peers.results import read_results
 
 EXPERIMENTS = {
     one.name: one
@@ -20,9 +24,10 @@ EXPERIMENTS = {
 def behind(results: list[dict[str, Any]]) -> str:
     """Where a tilt is no better than the fair baseline or RAD, has no finite error, or
     exceeds what was published at the published scale, also by others on the same
-    problem; where even points are better on the shelf; and what was not run."""
+    problem; where even points are better on the shelf; where peers are near; and what
+    was not run."""
     lines = [line for result in results for line in lagging(result)]
-    lines += lagging_on_shelf()
+    lines += [*lagging_on_shelf(), *lagging_beside_peers()]
     told = "".join(f"- {line}\n" for line in dict.fromkeys(lines))
     none = "Nowhere, in what was run.\n"
     text = f"## Where we are behind\n\n{told or none}\n"
@@ -37,7 +42,9 @@ def lagging(result: dict[str, Any]) -> list[str]:
         ours = row.get("ours")
         if ours is None or row["word"] in ("uniform", "uniform-as-published"):
             continue
-        where = f"{row['experiment']}, {row['label']} ({result['scale']})"
+        count = len(row.get("seeds", ()))
+        seeds = "one seed" if count == 1 else f"{count} seeds"
+        where = f"{row['experiment']}, {row['label']} ({result['scale']}, {seeds})"
         if ours["median"] is None:
             lines.append(f"{where}: the error is not finite.")
             continue
@@ -59,25 +66,31 @@ def lagging(result: dict[str, Any]) -> list[str]:
 
 def above_published(row: dict[str, Any], result: dict[str, Any]) -> list[str]:
     """Of a row at the published scale: the selected iterate above what was published,
-    also in a later revision, or else the last one."""
-    same = [one for one in result["rows"] if problem_of(one) == problem_of(row)]
-    published = row["published"]
-    known = [published] if published is not None else [o["published"] for o in same]
-    known += [_revised(row)] if published is not None else map(_revised, same)
-    best = min((error for error in known if error is not None), default=None)
-    last = (row.get("last") or {}).get("median")
-    if best is not None and row["ours"]["median"] > best:
-        return [f"{row['ours']['median'] / best:.2g} times what was published."]
-    if best is not None and published is not None and last and last > published:
-        factor = last / published
-        return [f"by its last iterate {factor:.2g} times what was published."]
-    return []
+    then or in a later revision, or else the last one above what was published then. A
+    row that was not published is held against the best of its problem."""
+    ours, last = row["ours"]["median"], (row.get("last") or {}).get("median")
+    if row["published"] is None:
+        same = [one for one in result["rows"] if problem_of(one) == problem_of(row)]
+        known = [one.get(key) for one in same for key in ("published", "revised")]
+        known = [error for error in known if error is not None]
+        what = {f"the best that was published of {problem_of(row)}": min(known)}
+        return told_above(ours, what if known else {})
+    what = {"what was published": row["published"]}
+    what |= {"its later revision": row["revised"]} if row.get("revised") else {}
+    lines = told_above(ours, what)
+    if not lines and last:
+        first = {"what was published": row["published"]}
+        lines = [f"by its last iterate {line}" for line in told_above(last, first)]
+    return lines
 
 
-def _revised(row: dict[str, Any]) -> float | None:
-    """What a later revision of the paper has for a row."""
-    arms = EXPERIMENTS[row["comparison"]].arms if "comparison" in row else ()
-    return next((arm.revised for arm in arms if arm.word == row["word"]), None)
+def told_above(error: float, known: dict[str, float]) -> list[str]:
+    """Where an error exceeds another."""
+    return [
+        f"{error / other:.2g} times {what} ({short(other)})."
+        for what, other in known.items()
+        if error > other
+    ]
 
 
 def lagging_on_shelf() -> list[str]:
@@ -85,12 +98,22 @@ def lagging_on_shelf() -> list[str]:
     lines = []
     for name, one in shelf.read_results().items():
         found = shelf.factors(one, "selected")
-        if len(found) >= shelf.ENOUGH_SEEDS:
+        if len(found) >= shelf.ENOUGH_SEEDS and not one["warnings"]:
             ratio = 1 / statistics.median(found)
             if ratio > shelf.CLEARLY:
                 told = f"{ratio:.2g} times the error of evenly drawn points"
+                told += ", but seeds disagree" if max(found) > 1 else ""
                 lines.append(f"`{name}` on [the shelf](shelf.md): {told}.")
     return lines
+
+
+def lagging_beside_peers() -> list[str]:
+    """Where an arm of vrba is not ten times below the best peer."""
+    return [
+        f"[Beside other packages](peers.md), {problem}: {line}"
+        for (problem, *_), runs in grouped(read_results()).items()
+        for line in missed(runs)
+    ]
 
 
 def not_run(results: list[dict[str, Any]]) -> list[str]:

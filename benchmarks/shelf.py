@@ -187,14 +187,15 @@ def summary() -> str:
     wins = sum(found[0] > CLEARLY for found in selected.values())
     losses = sum(found[-1] < 1 / CLEARLY for found in selected.values())
     chance = sum(0.5 ** len(found) for found in selected.values())
-    left_out = f" (without {', '.join(busy)}: the machine was busy)" if busy else ""
+    told = ", ".join(busy)
+    left_out = f" Not counted: {told} (the machine was busy)." if busy else ""
     text = (
-        f"Of the {len(counted)} problems that were run with three seeds or "
-        f"more{left_out}, every seed has a lower error than with evenly drawn points "
-        f"in {wins}, every seed a higher one in {losses} (by more than "
-        f"{100 * (CLEARLY - 1):.0f} %; between equal methods chance would do each in "
-        f"about {chance:.0f}), and seeds disagree in the others. The error is lower by "
-        f"a factor of {_quartiles(selected)}, of last iterates by {_quartiles(last)}. "
+        f"Beside evenly drawn points, of {len(counted)} problems with three seeds or "
+        f"more: **lower with every seed on {wins}, higher with every seed on "
+        f"{losses}**, seeds disagree on the others (by more than "
+        f"{100 * (CLEARLY - 1):.0f} %; chance alone would do each on about "
+        f"{chance:.0f}). The error is lower by a factor of {_quartiles(selected)}, of "
+        f"last iterates by {_quartiles(last)}.{left_out} "
         "The highest and the lowest, ordered by the smaller of both:\n\n"
         "| problem | minutes | `vrba solve` | evenly drawn points | factor for the "
         "same seed | of last iterates |\n"

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks import CASES, behind, results, shelf, variants
+from benchmarks import CASES, behind, results, shelf, study_page, variants
+from benchmarks import study as study_module
 from benchmarks.commit import commit_of
-from benchmarks.peers import page
+from benchmarks.peers import figure, page
 from benchmarks.peers.arms import ARMS
 from benchmarks.peers.results import (
     MOST_POINTS,
@@ -26,6 +27,7 @@ from benchmarks.peers.results import (
     told_of,
 )
 from benchmarks.peers.runs import Settings, run_all
+from benchmarks.study import Group, Study
 from vrba.core import Status
 from vrba.problems import Burgers
 from vrba.train import Recipe
@@ -103,7 +105,7 @@ def home(tmp_path, monkeypatch):
         monkeypatch.setattr(f"benchmarks.peers.{name}", tmp_path)
     monkeypatch.setattr("benchmarks.peers.results.RESULTS", tmp_path / "r" / "x.json")
     monkeypatch.setattr(page, "PAGE", tmp_path / "peers.md")
-    monkeypatch.setattr(page, "PICTURE", tmp_path / "peers.png")
+    monkeypatch.setattr(figure, "PICTURE", tmp_path / "peers.png")
     scripts = {}
 
     def command_of(settings, arm):
@@ -149,7 +151,7 @@ def test_every_run_has_its_place_on_the_page(home, tmp_path, capsys):
 def test_each_number_of_points_has_a_panel_with_its_longest_runs():
     key = lambda minutes, points: ("burgers", minutes, 1, 4, 24, points, 4000)
     few, brief, long = key(20.0, 500), key(5.0, 2000), key(20.0, 2000)
-    found = page.panels_of([long, few, brief])
+    found = figure.panels_of([long, few, brief])
     assert found == {"burgers, 500 points": few, "burgers, 2,000 points": long}
 
 
@@ -172,8 +174,9 @@ def test_summary_of_a_log():
 def row(word, median, gain, published=None):
     """A row of an exhibit, as far as it is read."""
     ours = {"median": median, "lowest": median, "highest": median}
-    common = {"experiment": "Burgers, any", "label": word, "word": word}
-    return common | {"ours": ours, "gain": gain, "published": published}
+    common = {"experiment": "Burgers, any", "label": word, "word": word, "seeds": [0]}
+    common |= {"last": ours, "gain": gain}
+    return common | {"ours": ours, "published": published}
 
 
 @pytest.mark.parametrize("scale", ["laptop", "paper"])
@@ -185,27 +188,32 @@ def test_lagging_names_lost_gains_and_at_full_scale_published_errors(scale):
         row("rad", None, None),
     ]
     told = behind.lagging({"scale": scale, "rows": rows})
-    assert f"quadratic ({scale}): 2 times the error of the fair baseline." in told[0]
+    assert f"({scale}, one seed): 2 times the error of the fair baseline." in told[0]
     assert "rad" in told[-1] and "not finite" in told[-1]
     published = [line for line in told if "what was published" in line]
     assert len(published) == (scale == "paper")
-    assert all("exponential (paper): 5 times" in line for line in published)
+    assert all(
+        line.endswith("5 times what was published (1.0e-4).") for line in published
+    )
 
 
 def test_lagging_names_rad_later_revisions_and_last_iterates():
     rows = [
         row("uniform", 1e-7, 1.0, 1.67e-7),
         row("rad", 6e-9, 9.0, 2.9e-8),
-        row("vrba:quadratic", 9e-9, 9.0, 1.74e-8) | {"last": {"median": 9e-9}},
-        row("vrba:exponential", 6e-9, 9.0, 1.51e-8) | {"last": {"median": 3.02e-8}},
+        row("quadratic", 9e-9, 9.0, 2e-8) | {"revised": 4e-9, "last": {"median": 1e-9}},
+        row("exponential", 6e-9, 9.0, 1.5e-8) | {"last": {"median": 3e-8}},
+        row("vrba", 5e-9, 9.0) | {"experiment": "Burgers, own"},
     ]
-    rows = [one | {"comparison": "burgers-ssbroyden"} for one in rows]
     told = behind.lagging({"scale": "paper", "rows": rows})
-    where = "Burgers, any, vrba:"
+    where = "Burgers, any, "
     assert told == [
-        f"{where}quadratic (paper): 1.5 times the error of RAD.",
-        f"{where}quadratic (paper): {9 / 8.25:.2g} times what was published.",
-        f"{where}exponential (paper): by its last iterate 2 times what was published.",
+        f"{where}quadratic (paper, one seed): 1.5 times the error of RAD.",
+        f"{where}quadratic (paper, one seed): 2.2 times its later revision (4.0e-9).",
+        f"{where}exponential (paper, one seed): by its last iterate 2 times what was "
+        "published (1.5e-8).",
+        "Burgers, own, vrba (paper, one seed): 1.2 times the best that was published "
+        "of Burgers (4.0e-9).",
     ]
 
 
@@ -248,8 +256,8 @@ SHELF = {
 def test_summary_of_the_shelf_counts_seeds_and_tells_last_iterates(monkeypatch):
     monkeypatch.setattr(shelf, "read_results", lambda: SHELF)
     text = shelf.summary()
-    assert "Of the 3 problems" in text and "(without `busy`" in text
-    assert "evenly drawn points in 2," in text and "higher one in 1 (" in text
+    assert "of 3 problems" in text and "Not counted: `busy`" in text
+    assert "lower with every seed on 2, higher with every seed on 1**" in text
     rows = [line for line in text.splitlines() if line.startswith("| `")]
     assert rows[0] == "| `gains` | 2 | 0.1 | 1 | 10 | 2 |"
     assert rows[1] == "| `selects` | 2 | 1.0e-2 | 1 | 100 | 0.5 |"
@@ -270,6 +278,39 @@ def test_even_points_that_are_better_are_named(monkeypatch):
     ]
 
 
+def test_arms_that_are_near_the_best_peer_are_named():
+    run = lambda early, late: [
+        {
+            "settings": {"minutes": 20.0},
+            "error_at_quarter": early,
+            "error_at_end": late,
+        }
+    ]
+    runs = {page.OWN: run(1e-3, 1e-6), PEER.name: run(5e-3, 1e-3)}
+    runs |= {page.SOFT: run(1e-5, None), "jinns-adam": run(None, 1e-2)}
+    assert page.missed(runs) == [
+        f"`{page.OWN}` after 5 minutes, `{PEER.name}` is 5 times above."
+    ]
+
+
+def test_readme_shows_the_best_peer():
+    run = lambda error: [
+        {"settings": {"minutes": 20.0, "seed": 0}, "error_at_end": error}
+    ]
+    runs = {page.OWN: run(1e-6), PEER.name: run(5e-3), "jinns-adam": run(1e-3)}
+    *_, best, own, factor = page.best_beside_own(runs)
+    assert (best, own) == ("`jinns-adam` 1.0e-3", f"`{page.OWN}` 1.0e-6")
+    assert factor == "1000"
+    assert not page.best_beside_own({page.OWN: run(1e-6)})
+
+
+def test_each_package_has_a_colour_and_each_arm_a_line():
+    looks = figure.looks_of()
+    assert len({look["color"] for look in looks.values()}) == len(figure.COLORS)
+    told = {(one["color"], one["linestyle"], one["alpha"]) for one in looks.values()}
+    assert len(told) == len(looks) == len(ARMS)
+
+
 def test_readme_shows_each_experiment_at_its_largest_scale():
     seeds = {"seeds": [0, 1]}
     large = [row("uniform", 1e-3, 1.0) | seeds, row("rad", 2e-4, 5.0, 3e-4) | seeds]
@@ -281,18 +322,19 @@ def test_readme_shows_each_experiment_at_its_largest_scale():
         {"scale": "paper", "rows": other[:1]},  # nothing beside it as yet
     ]
     assert results.paper_table(found).splitlines()[2:] == [
-        "| Burgers, any | paper | 2 | 1.0e-3 | rad 2.0e-4 | rad 3.0e-4 |",
-        "| Wave | laptop | 2 | 0.1 | default not finite |  |",
+        "| Burgers, any | paper | 2 | 1.0e-3 (1.0e-3) | rad 2.0e-4 (2.0e-4) | "
+        "rad 3.0e-4 |",
+        "| Wave | laptop | 2 | 0.1 (0.1) | default not finite (not finite) |  |",
     ]
 
 
 @pytest.fixture
 def study(tmp_path, monkeypatch):
-    monkeypatch.setattr(variants, "ROOT", tmp_path)
+    for module in (study_module, variants):
+        monkeypatch.setattr(module, "ROOT", tmp_path)
     (tmp_path / "docs").mkdir()
-    recipe = lambda: None
-    group = variants.Group("usual", {"usual": recipe, "other": recipe})
-    return variants.Study("study", "A study", None, 2.0, {"": group}, "Head.")
+    group = Group("usual", {"usual": Recipe, "other": Recipe, "never": Recipe})
+    return Study("study", "A study", None, 2.0, {"": group}, "Head.")
 
 
 @pytest.mark.parametrize(
@@ -300,7 +342,7 @@ def study(tmp_path, monkeypatch):
     [([1.1, 2.0], 0), ([0.5, 0.9], 1), ([0.5, 1.1], 2), ([0.3, 0.996], 2)],
 )
 def test_a_verdict_is_that_of_all_seeds(ratios, number):
-    assert variants.verdict(ratios) == variants.VERDICTS[number]
+    assert study_page.verdict(ratios) == study_page.VERDICTS[number]
 
 
 def test_all_missing_runs_are_made_and_failures_named(study, monkeypatch):
@@ -312,21 +354,23 @@ def test_all_missing_runs_are_made_and_failures_named(study, monkeypatch):
         return subprocess.Popen([sys.executable, "-c", f"raise SystemExit({code})"])
 
     monkeypatch.setattr(variants, "started", started)
-    monkeypatch.setattr(variants.Study, "mark", lambda _, name: name)
+    monkeypatch.setattr(Study, "mark", lambda _, name: name)
     assert variants.make_missing(study, range(2)) == ["other, seed 0"]
-    assert made == [(name, seed) for seed in (0, 1) for name in ("usual", "other")]
+    names = ("usual", "other", "never")
+    assert made == [(name, seed) for seed in (0, 1) for name in names]
 
 
 def test_runs_that_were_kept_or_written_are_not_made_again(
     study, tmp_path, monkeypatch
 ):
     """Those of another recipe are; what is kept stays when runs are gone."""
-    monkeypatch.setattr(variants.Study, "mark", lambda _, name: f"{name}-now")
+    monkeypatch.setattr(Study, "mark", lambda _, name: f"{name}-now")
     monkeypatch.setattr(variants, "started", lambda *_: pytest.fail("made again"))
     folder = tmp_path / "runs" / "study"
     folder.mkdir(parents=True)
     study.file.parent.mkdir()
-    for name, seed in (("usual", 0), ("usual", 1), ("other", 1), ("other", 0)):
+    names = ("usual", "other", "never")
+    for name, seed in [(name, seed) for seed in (1, 0) for name in names]:
         (folder / f"{name}-now-{seed}.json").write_text(json.dumps({"seed": seed}))
     (folder / "other-before-2.json").write_text('{"seed": 2}')
     assert variants.make_missing(study, range(2)) == []
@@ -337,8 +381,7 @@ def test_runs_that_were_kept_or_written_are_not_made_again(
     variants.keep(study, [])
     found = json.loads(study.file.read_text())["variants"]
     assert {name: [run["seed"] for run in runs] for name, runs in found.items()} == {
-        "usual": [0, 1],
-        "other": [0, 1],
+        name: [0, 1] for name in names
     }
 
 
@@ -352,7 +395,7 @@ def test_variants_are_compared_by_seed(study, tmp_path):
     }
     found = {"usual": [run(0, 1e-3), run(1, 1e-2)], "other": [run(1, 2e-2)]}
     content = {"minutes": 2.0, "variants": found, "failures": ["other, seed 0"]}
-    variants.write_page(study, content)
+    study_page.write_page(study, content)
     text = study.page.read_text()
     cells = [line.split(" | ") for line in text.splitlines() if "| other |" in line]
     assert [cell.strip("| ") for cell in cells[0][2:]] == [
@@ -362,7 +405,9 @@ def test_variants_are_compared_by_seed(study, tmp_path):
         "7",
         "1",
     ]
-    assert f"- {variants.VERDICTS[0]}: other." in text
+    assert f"- {study_page.VERDICTS[0]}: other." in text
+    assert "- Not run: never.\n" in text and "| never |" not in text
+    assert "by group: : other (2)." in text and "8,192 of 65,536 points" in text
     assert "Failed: other, seed 0" in text
     assert "0123456789 with changes, cpu" in text
     assert (tmp_path / "docs" / "study.png").stat().st_size > 0
@@ -380,8 +425,8 @@ def test_a_group_may_have_a_problem_of_its_own(study, monkeypatch):
 
     monkeypatch.setattr(variants.vrba, "solve", solve)
     usual, other = Burgers(), Burgers(viscosity=0.1)
-    groups = study.groups | {"": variants.Group("a", {"a": Recipe})}
-    groups |= {"other": variants.Group("b", {"b": Recipe}, other)}
+    groups = study.groups | {"": Group("a", {"a": Recipe})}
+    groups |= {"other": Group("b", {"b": Recipe}, other)}
     study = study._replace(problem=usual, groups=groups)
     for name in ("a", "b"):
         variants.solve_one(study, name, 0)

@@ -305,7 +305,7 @@ def test_failing_runs_are_named(fake, folder):
     assert "rba, seed 0: failed: decay.py, line 9: no return u" in err
     found = json.loads(Path("bad/comparison.json").read_text())
     assert set(found["failures"]) == {"rad, seed 0", "rba, seed 0"}
-    assert found["sentences"] == ["rba: no seed is done both here and in rad."]
+    assert found["sentences"] == ["rba: no seed was run both with it and with rad."]
     assert "of at most 1 min" in err  # neither minutes nor steps were given
     assert fake[0].words[:4] == ("solve", "decay.py", "--policy", "rad")
     assert "--minutes" in fake[0].words

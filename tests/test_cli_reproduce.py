@@ -78,6 +78,8 @@ def test_rows_are_those_of_the_runs(done, folder, exhibit):
             assert row["last"]["highest"] == run["error"]["last"]
         kept = result["comparisons"][experiment.name]
         assert kept["programs"][0]["device"] == "cpu" and kept["settings"]["flags"]
+        assert "commit" in kept["programs"][0]
+        assert all(run["seconds"] > 0 and run["seed"] == 0 for run in kept["runs"])
     assert [row["published"] for row in rows] == [c.published for c in exhibit.cited]
 
 

@@ -20,7 +20,7 @@ from packaging.utils import canonicalize_name
 from rooms import classes, concrete, is_abstract
 
 import vrba
-from benchmarks import ablation, results, sensitivity, shelf, variants
+from benchmarks import ablation, results, sensitivity, shelf, study_page
 from benchmarks.peers import page as peers_page
 from benchmarks.peers.results import read_results
 
@@ -272,7 +272,7 @@ def test_pages_of_results_are_up_to_date():
     assert peers_page.PAGE.read_text() == text, "run `python -m benchmarks.peers`"
     studies = (ablation.STUDY, sensitivity.STUDY)
     for study in [one for one in studies if one.file.exists()]:
-        text = variants.page(study, json.loads(study.file.read_text()))
+        text = study_page.page(study, json.loads(study.file.read_text()))
         again = f"run `python -m benchmarks.{study.name} --table`"
         assert study.page.read_text() == text, again
 

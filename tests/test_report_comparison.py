@@ -100,7 +100,7 @@ def test_not_a_number_is_the_worst():
 @pytest.mark.parametrize(
     ("ratios", "words"),
     [
-        ((), "no seed is done both here and in uniform"),
+        ((), "no seed was run both with it and with uniform"),
         ((0.1,), "0.1 times the error of uniform with one seed, from which nothing"),
         ((0.5, 2.0), "no difference that stands out"),
         ((0.5, 0.4, 0.6), "lower with every seed. Between equal methods chance does "),

@@ -1,23 +1,22 @@
-"""`docs/peers.md` and `docs/peers.png`, from the results alone."""
+"""`docs/peers.md`, from the results alone."""
 
 import statistics
-from collections.abc import Iterable
 from typing import Any
-
-from matplotlib import colormaps
-from matplotlib.figure import Figure
 
 from vrba.report import short, spread, spread_text
 
 from ..commit import commit_of
 from .arms import ARMS
 from .cases import INITIAL_WEIGHT, POINTS_PER_INITIAL
+from .figure import draw, panels_of
+from .groups import Key, Runs, grouped
 from .results import read_results
 from .runs import ROOT
 
-PAGE, PICTURE = ROOT / "docs" / "peers.md", ROOT / "docs" / "peers.png"
+PAGE = ROOT / "docs" / "peers.md"
 OWN, SOFT, SAME_OPTIMIZER = "vrba", "vrba-soft", "vrba-ssbroyden"
 NEARLY = 0.98  # of the time: less is early
+AIM = 10.0  # times below the best peer
 HEAD = """# Beside other packages
 
 Written by `python -m benchmarks.peers`, never by hand: the same problem, network (tanh,
@@ -27,16 +26,19 @@ reference, of the last iterate; the median over seeds [lowest, highest] if there
 several.
 
 What to bear in mind: network, number of points and redraw interval are those of vrba's
-default, and no peer was tuned. The optimizers differ, so what is seen here is not
-adaptivity alone; that is an arm of vrba beside the same with `-uniform`, where both
-were run. Arms of vrba with another optimizer, named so, have one of a kind that a peer
-has, with another start or schedule.
+default for the longer time, and no peer was tuned. The shorter time is read off the
+same runs: with that budget stages of Adam, and vrba's network, would be smaller. The
+optimizers differ, so these tables do not show adaptivity alone; for that, compare an
+arm of vrba with its `-uniform` twin. Arms of vrba with another optimizer, named so,
+have one of a kind that a peer has, with another start, search and schedule: steps tell
+how many of them fitted into the time.
 
 The time counts training with compilation, but not imports, and not the measurement of
 the error: peers' clocks stand while it is measured; vrba's own runs on, so that a
 measurement is timed after the run and taken off for each. What vrba spends on its
-diagnosing, which no peer does, counts; that it makes its first pool does not. Between
-two measurements the logarithm of an error is taken as linear in time.
+diagnosing, which no peer does, counts; making its first pool does not. Between two
+measurements the logarithm of an error is taken as linear in time. Errors go up and down
+between measurements: a factor of two at one instant is no difference.
 
 The same for all: the inputs scaled to [-1, 1], and boundary and initial values exact by
 the same output transform. In Allen-Cahn the peers have periodic inputs and the initial
@@ -76,33 +78,50 @@ def page(known: dict[str, dict[str, Any]]) -> str:
     return text + "\n".join(notes) + "\n"
 
 
+def summary() -> str:
+    """For the README: how far the best peer is from vrba, by the longest runs."""
+    known = read_results()
+    groups = grouped(known)
+    lines = [
+        f"| {title} | {' | '.join(cells)} |\n"
+        for title, key in panels_of(groups).items()
+        if (cells := best_beside_own(groups[key]))
+    ]
+    others = ", ".join(peers_of(known))
+    return (
+        f"[Beside other packages](docs/peers.md) ({others}) with the same network, "
+        "number of points and minutes, last iterates:\n\n"
+        "| problem | minutes | seeds | the best other | vrba | times lower |\n"
+        f"|---|---|---|---|---|---|\n{''.join(lines)}"
+    )
+
+
+def best_beside_own(runs: Runs) -> list[str]:
+    """Cells of the row of a problem, if there are both."""
+    some = [run["settings"] for found in runs.values() for run in found]
+    errors = medians(runs, "error_at_end")
+    peers = {arm: error for arm, error in errors.items() if not _is_own(arm)}
+    own = [arm for arm in (OWN, SOFT, SAME_OPTIMIZER) if arm in errors]
+    if not peers or not own:
+        return []
+    best = min(peers, key=lambda arm: peers[arm])
+    return [
+        f"{some[0]['minutes']:g}",
+        str(len({one["seed"] for one in some})),
+        f"`{best}` {short(peers[best])}",
+        "; ".join(f"`{arm}` {short(errors[arm])}" for arm in own),
+        "; ".join(short(peers[best] / errors[arm]) for arm in own),
+    ]
+
+
 def peers_of(known: dict[str, dict[str, Any]]) -> list[str]:
     """Names and versions, as the runs have told them."""
     found = set()
     for run in known.values():
         versions = run["about"].get("versions", {})
-        if not run["arm"].startswith(OWN) and versions:
+        if not _is_own(run["arm"]) and versions:
             found.add(" ".join(next(iter(versions.items()))))
     return sorted(found)
-
-
-Runs = dict[str, list[dict[str, Any]]]
-Key = tuple[str, float, int, int, int, int, int]
-
-
-def grouped(known: dict[str, dict[str, Any]]) -> dict[Key, Runs]:
-    """Runs by what they share, then by arm, in the order of the arms."""
-    groups: dict[Key, Runs] = {}
-    order = [arm.name for arm in ARMS]
-    for run in known.values():
-        names = ("problem", "minutes", "threads", "depth", "width", "points", "pool")
-        key: Any = tuple(run["settings"][name] for name in names)
-        groups.setdefault(key, {}).setdefault(run["arm"], []).append(run)
-    rank = lambda item: order.index(item[0]) if item[0] in order else len(order)
-    return {
-        key: dict(sorted(runs.items(), key=rank))
-        for key, runs in sorted(groups.items())
-    }
 
 
 def section(key: Key, runs: Runs) -> list[str]:
@@ -145,7 +164,25 @@ def section(key: Key, runs: Runs) -> list[str]:
         if own in runs
         for name, when in times.items()
     ]
+    told += [f"- Not ten times below the best peer: {line}" for line in missed(runs)]
     return [*lines, "", *told, *map("- {}".format, early_ends(some, minutes))]
+
+
+def missed(runs: Runs) -> list[str]:
+    """Where an arm of vrba that is compared with peers is not well below them."""
+    found = []
+    for name, when in (("error_at_quarter", 0.25), ("error_at_end", 1.0)):
+        errors = medians(runs, name)
+        peers = {arm: error for arm, error in errors.items() if not _is_own(arm)}
+        for own in [own for own in (OWN, SOFT, SAME_OPTIMIZER) if own in errors]:
+            if peers and (factor := min(peers.values()) / errors[own]) < AIM:
+                minutes = when * runs[own][0]["settings"]["minutes"]
+                best = min(peers, key=lambda arm: peers[arm])
+                found.append(
+                    f"`{own}` after {minutes:g} minutes, `{best}` is {short(factor)} "
+                    "times above."
+                )
+    return found
 
 
 def early_ends(runs: list[dict[str, Any]], minutes: float) -> list[str]:
@@ -202,7 +239,7 @@ def standing(
     when = f"After {minutes:g} minutes"
     if own not in errors:
         return f"{when} `{own}` has no error."
-    peers = {arm: error for arm, error in errors.items() if not arm.startswith(OWN)}
+    peers = {arm: error for arm, error in errors.items() if not _is_own(arm)}
     told = f"{when} no peer has an error to hold against `{own}`"
     if peers:
         best = min(peers, key=lambda arm: peers[arm])
@@ -214,54 +251,13 @@ def standing(
     return f"{told} ({count}); ahead: {ahead}."
 
 
+def _is_own(arm: str) -> bool:
+    """Whether it is vrba."""
+    return arm.startswith(OWN)
+
+
 def _listed(values: list[Any]) -> str:
     return ", ".join(map(str, values))
-
-
-def panels_of(keys: Iterable[Key]) -> dict[str, Key]:
-    """The longest runs of each problem and number of points, by title."""
-    longest = {}
-    for key in sorted(keys, key=lambda key: key[1]):
-        problem, *_, points, _ = key
-        longest[f"{problem}, {points:,} points"] = key
-    return longest
-
-
-def draw(groups: dict[Key, Runs]) -> None:
-    """Error against time, a panel for each problem and number of points."""
-    longest = panels_of(groups)
-    if not longest:
-        return
-    figure = Figure(figsize=(5.2 * len(longest), 4.8), layout="constrained")
-    panels = figure.subplots(1, len(longest), squeeze=False)[0]
-    names = dict.fromkeys([arm.name for arm in ARMS])
-    names |= dict.fromkeys(name for runs in groups.values() for name in runs)
-    colors = {name: colormaps["tab20"](k) for k, name in enumerate(names)}
-    for panel, (title, key) in zip(panels, longest.items(), strict=True):
-        for number, (name, found) in enumerate(groups[key].items()):
-            is_own = name.startswith(OWN)
-            for place, run in enumerate(run for run in found if run["curve"]):
-                panel.loglog(
-                    *zip(*run["curve"], strict=True),
-                    color=colors[name],
-                    linestyle="--" if "uniform" in name else "-",
-                    linewidth=2.2 if name == OWN else 1.4 if is_own else 1.0,
-                    marker=None if is_own else "o",
-                    markersize=2.5,
-                    label=name if place == 0 else None,
-                    zorder=3 + number,
-                )
-        panel.set(title=title, xlabel="seconds of training")
-        panel.grid(alpha=0.3)
-    panels[0].set_ylabel("relative L2 error of the last iterate")
-    handles = {}
-    for panel in panels:
-        lines, names = panel.get_legend_handles_labels()
-        handles |= dict(zip(names, lines, strict=True))
-    figure.legend(
-        list(handles.values()), list(handles), loc="outside right center", fontsize=8
-    )
-    figure.savefig(PICTURE, dpi=110)
 
 
 if __name__ == "__main__":

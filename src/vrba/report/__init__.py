@@ -3,6 +3,7 @@
 from .bar import Bar as Bar
 from .board import Board as Board
 from .exhibit import exhibit_text as exhibit_text
+from .exhibit import exhibit_title as exhibit_title
 from .figures import plot_adaptivity as plot_adaptivity
 from .figures import plot_arms_dynamics as plot_arms_dynamics
 from .figures import plot_arms_errors as plot_arms_errors

@@ -18,6 +18,7 @@ _HEADS = (
     "experiment",
     "arm",
     "published",
+    "later revision",
     "here, selected",
     "here, last",
     *_AGAINST,
@@ -29,25 +30,47 @@ _HEADS = (
     "steps",
     "minutes a run",
 )
-_READING = (
+READING = (
     "Errors are relative L2 errors of the iterate that was selected by residual, or of "
     "operators by the error on the validation set, and of the last one: the median "
     "over seeds [lowest, highest]. A gain is the error of the first row of an "
     "experiment divided by that of this one for the same seed, of selected or of last "
     "iterates; the fair gain is that of selected ones over a baseline that is not held "
-    "back. Empty is what was not published, or not run."
+    "back. In brackets is what the command line calls an arm. Empty is what was not "
+    "published, or not run."
 )
 
 
-def exhibit_text(content: Mapping[str, Any]) -> str:
-    """As Markdown: the table, how it is read, and what differs."""
-    text = f"# {_title(content)}\n\n{aligned(_rows(content))}\n{_READING}\n"
-    for name, lines in _said(content).items():
-        text += f"\nWhat {name} says:\n" + "".join(f"- {line}\n" for line in lines)
+def exhibit_text(content: Mapping[str, Any], explains: bool = True) -> str:
+    """As Markdown: the table, how it is read unless that is said elsewhere, what seeds
+    say, sizes, and what differs."""
+    text = f"# {exhibit_title(content)}\n\n{aligned(_rows(content))}"
+    text += f"\n{READING}\n" if explains else ""
+    parts = {f"What {name} says": lines for name, lines in _said(content).items()}
+    parts |= {"Sizes": sizes} if (sizes := _sizes(content)) else {}
     for title, lines in content["differences"].items():
-        text += f"\n{title}, what differs from what was published:\n"
-        text += "".join(f"- {line}\n" for line in lines)
+        parts[f"{title}, what differs from what was published"] = lines
+    for head, lines in parts.items():
+        text += f"\n{head}:\n" + "".join(f"- {line}\n" for line in lines)
     return text
+
+
+def _sizes(content: Mapping[str, Any]) -> list[str]:
+    """Problem or data, and flags, of each comparison that has been begun."""
+    lines = []
+    for name, one in content["comparisons"].items():
+        if "settings" in one:
+            problem = one["problem"].get("settings", {})
+            settings = {k: v for k, v in problem.items() if k != "class"}
+            each = settings | one["settings"]["flags"]
+            told = ", ".join(f"{k} {_number_or_text(v)}" for k, v in each.items())
+            lines.append(f"{name}: {one['settings']['target']}, {told}.")
+    return lines
+
+
+def _number_or_text(value: Any) -> str:
+    """`0.0032`, `5000`, `ssbroyden-sampling`."""
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def _said(content: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -81,12 +104,13 @@ def page_of_exhibit(
         for path, one in comparisons.items()
     }
     sections = [
-        Section("result", "Result", table(_rows(content)) + paragraph(_READING)),
+        Section("result", "Result", table(_rows(content)) + paragraph(READING)),
         Section("said", "What it says", said or paragraph("Nothing yet.")),
+        Section("sizes", "Sizes", bullets(_sizes(content))),
         Section("differences", "What differs", differs or paragraph("Nothing known.")),
         Section("runs", "Runs", f"<p>{links(pages)}</p>"),
     ]
-    head = paragraph(f"{_title(content)}. {_told(content)}", "result")
+    head = paragraph(f"{exhibit_title(content)}. {_told(content)}", "result")
     shown = [
         Picture(f"{place}-{one.name}", f"{found.name}: {one.title}", *one[2:])
         for place, found in enumerate(comparisons.values())
@@ -95,7 +119,7 @@ def page_of_exhibit(
     ]
     for place, (path, found) in enumerate(comparisons.items()):
         shown += _published(content, Path(path).name, found, place)
-    return Page(_title(content), head, sections, shown)
+    return Page(exhibit_title(content), head, sections, shown)
 
 
 def _published(
@@ -116,7 +140,8 @@ def _published(
     return [Picture(f"{place}-published", title, caption, figure)]
 
 
-def _title(content: Mapping[str, Any]) -> str:
+def exhibit_title(content: Mapping[str, Any]) -> str:
+    """`Table 1, scale laptop: Allen-Cahn`."""
     name = re.sub(r"(\d)", r" \1", content["name"].capitalize(), count=1)
     return f"{name}, scale {content['scale']}: {content['title']}"
 
@@ -167,8 +192,9 @@ def _row(row: Mapping[str, Any]) -> list[str]:
     seconds = row.get("seconds")
     return [
         row["experiment"],
-        row["label"] + (f" ({row['note']})" if row.get("note") else ""),
+        row["label"] + (f" ({told})" if (told := _called(row)) else ""),
         _number(row["published"]),
+        _number(row.get("revised")),
         _spread(row.get("ours"), floor),
         _spread(row.get("last"), floor),
         *map(_number, _against(row)),
@@ -180,6 +206,11 @@ def _row(row: Mapping[str, Any]) -> list[str]:
         _number(row["steps"]["median"]) if row.get("steps") else "",
         f"{seconds['median'] / 60:.1f}" if seconds else "",
     ]
+
+
+def _called(row: Mapping[str, Any]) -> str:
+    """The word for an arm, or what is to be said of a row from elsewhere."""
+    return f"`{row['word']}`" if "word" in row else row.get("note", "")
 
 
 def _number(value: float | None) -> str:

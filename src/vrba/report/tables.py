@@ -42,7 +42,7 @@ def comparison_sentence(
 ) -> str:
     """What the seeds say of an arm against the baseline, and how sure that is."""
     if paired is None:
-        return f"{arm}: no seed is done both here and in {baseline}."
+        return f"{arm}: no seed was run both with it and with {baseline}."
     count = len(paired.ratios)
     text = f"{arm}: {paired.median:.3g} times the {what} of {baseline}"
     if count == 1:

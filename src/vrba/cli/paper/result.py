@@ -61,6 +61,7 @@ def _rows(
             "label": arm.label,
             "word": arm.word,
             "published": arm.published,
+            "revised": arm.revised,
             "published_gain": _ratio(first.published, arm.published),
             **_measured(found.get(arm.word)),
             "gain": _gain(errors[first.word], errors[arm.word], floor),

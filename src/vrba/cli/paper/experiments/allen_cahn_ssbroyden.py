@@ -19,8 +19,6 @@ ALLEN_CAHN_SSBROYDEN = Experiment(
     (
         "The reference is converged (8,192 modes); the published one has 512, which is "
         "1.2e-5 or more off: published errors near 2e-6 do not measure the equation.",
-        "A later revision has 8.97e-6, 1.88e-6 and 2.50e-6 for the baseline, quadratic "
-        "and exponential.",
         "In the published curves tilted points are behind the baseline at 10,000 steps "
         "and ahead from 12,500 on; scale laptop ends at 12,000.",
         *UNLIKE_SSBROYDEN,

@@ -1,0 +1,79 @@
+"""Recipes that differ in one setting, what they are held against, and what is kept."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import vrba
+from vrba.core import describe
+from vrba.train import Recipe
+
+ROOT = Path(__file__).parents[1]
+
+
+class Group(NamedTuple):
+    """Variants by name, the one that they are compared with, and the problem that they
+    solve if it is not the study's."""
+
+    baseline: str
+    variants: Mapping[str, Callable[[], Recipe]]
+    problem: vrba.AbstractProblem | None = None
+
+
+class Study(NamedTuple):
+    """Groups of variants, each with a budget of so many minutes. A name stands once."""
+
+    name: str
+    title: str
+    problem: vrba.AbstractProblem
+    minutes: float
+    groups: Mapping[str, Group]
+    head: str
+
+    @property
+    def variants(self) -> dict[str, Callable[[], Recipe]]:
+        """All of them by name."""
+        groups = self.groups.values()
+        return {name: make for one in groups for name, make in one.variants.items()}
+
+    @property
+    def file(self) -> Path:
+        """What is kept."""
+        return ROOT / "results" / f"{self.name}.json"
+
+    @property
+    def page(self) -> Path:
+        """What is told of it."""
+        return ROOT / "docs" / f"{self.name}.md"
+
+    def own_problem(self, name: str) -> vrba.AbstractProblem | None:
+        """What a variant solves if it is not the problem of the study."""
+        groups = self.groups.values()
+        return next(one.problem for one in groups if name in one.variants)
+
+    def mark(self, name: str) -> str:
+        """What tells recipe, minutes and problem of a variant from others."""
+        own = self.own_problem(name)
+        told = [self.variants[name](), *([] if own is None else [own])]
+        texts = [json.dumps(describe(x), sort_keys=True, default=str) for x in told]
+        text = " ".join([f"{self.minutes}", *texts])
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def run(self, name: str, seed: int) -> Path:
+        """Where one run is written."""
+        return ROOT / "runs" / self.name / f"{self.mark(name)}-{seed}.json"
+
+    def done(self) -> dict[tuple[str, int], dict[str, Any]]:
+        """Runs by mark and seed: those that were kept, and what was written since."""
+        found = {}
+        if self.file.exists():
+            content = json.loads(self.file.read_text(encoding="utf-8"))
+            for run in [run for runs in content["variants"].values() for run in runs]:
+                found[run.get("mark"), run["seed"]] = run
+        for path in (ROOT / "runs" / self.name).glob("*.json"):
+            run = json.loads(path.read_text(encoding="utf-8"))
+            mark, _ = path.stem.rsplit("-", 1)
+            found[mark, run["seed"]] = run | {"mark": mark}
+        return found
