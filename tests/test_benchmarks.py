@@ -64,6 +64,14 @@ def test_thin_curves_keep_their_ends(count):
     assert seconds == sorted(set(seconds))
 
 
+@given(st.floats(0.0, 300.0))
+def test_an_error_at_a_time_follows_from_what_is_kept(seconds):
+    every = entries(*((k + 0.5, 2.0 + math.sin(k * k)) for k in range(200)))
+    left = thinned(every, seconds)
+    assert len(left) <= MOST_POINTS + 2
+    assert error_at(left, seconds) == error_at(every, seconds)
+
+
 @pytest.mark.parametrize("peer, factor", [(3e-4, "30"), (3e-6, "0.3")])
 def test_standing_is_the_ratio_to_the_best_peer(peer, factor):
     errors = {"vrba": 1e-5, "vrba-soft": 2e-6, "deepxde-rad": peer, "pina-rba": 1.0}

@@ -21,7 +21,7 @@ from .runs import PROBLEMS, as_peers_have_it, make_settings, run_all
 def main() -> None:
     """All that was asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--problems", default="burgers,allen-cahn")
+    parser.add_argument("--problems", default=",".join(CASES))
     parser.add_argument("--arms", default="", help="some of them; all if not given")
     parser.add_argument("--minutes", type=float, default=20.0)
     parser.add_argument("--seed", type=int, default=0)

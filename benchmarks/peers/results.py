@@ -59,7 +59,9 @@ def summary(lines: list[dict[str, Any]], limit: float) -> dict[str, Any]:
         "is_finite": len(finite) == len(entries),
         "error_at_quarter": error_at(entries, limit / 4),
         "error_at_end": error_at(entries, limit) if is_whole else None,
-        "curve": [[e["seconds"], e["error"]] for e in thinned(finite)],
+        "curve": [
+            [e["seconds"], e["error"]] for e in thinned(finite, limit / 4, limit)
+        ],
     }
     if is_whole:
         last = lines[-1]
@@ -88,10 +90,13 @@ def error_at(entries: list[dict[str, Any]], seconds: float) -> float | None:
     return math.exp((1 - share) * math.log(near[0]) + share * math.log(near[1]))
 
 
-def thinned(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The first, the last, and those between that are evenly spread in the log."""
+def thinned(entries: list[dict[str, Any]], *seconds: float) -> list[dict[str, Any]]:
+    """The first, the last, and those between that are evenly spread in the log; and
+    those around some times, so that errors at these follow from what is left."""
     if len(entries) <= MOST_POINTS:
         return entries
-    last = len(entries) - 1
+    last, times = len(entries) - 1, [entry["seconds"] for entry in entries]
     picks = {round(k * last / (MOST_POINTS - 1)) for k in range(MOST_POINTS)}
+    for place in [bisect.bisect_right(times, one) for one in seconds]:
+        picks |= {max(place - 1, 0), min(place, last)}
     return [entries[k] for k in sorted(picks)]
