@@ -25,10 +25,12 @@ HEAD = (
     "relative L2, of the iterate selected by residual, median [lowest, highest]. The "
     "default draws points in proportion to the residual (quadratic), corrected for it, "
     "with memory 0.7 and mix 0.8, and takes steps of Levenberg-Marquardt. Adam, and "
-    "Broyden after 500 steps of Adam, are run with all else the same, then as `vrba "
-    "solve --optimizer` would (redrawn after 100 steps, not 15), then with the network "
-    "and points of Toscano et al. (3x30, 20,000 of 200,000), which were the default "
-    "before. *Effective size* is the share of points that a tilt counts for."
+    "Broyden after 500 steps of Adam, are run with all else the same; then as `vrba "
+    "solve --optimizer` does (points redrawn and residuals checked every 100 steps, "
+    "1,000 steps of Adam before Broyden); then the latter with the network and points "
+    "of Toscano et al. (3x30, 20,000 of 200,000), which was the default before. "
+    "*Effective size* is the share of points that carry the weight, 1 if all count "
+    "alike."
 )
 
 
@@ -126,11 +128,18 @@ STUDY = Study(
         ),
         "optimizer and its recipe": Group(
             BASE,
-            {BROYDEN: partial(usual, SSBROYDEN), ADAM: partial(usual, optim.Adam())},
+            {
+                BROYDEN: partial(usual, optim.adam_ssbroyden()),
+                ADAM: partial(usual, optim.Adam()),
+            },
         ),
         "published sizes of Broyden": Group(
             BROYDEN,
-            {"Broyden, published sizes": partial(with_published_sizes, SSBROYDEN)},
+            {
+                "Broyden, published sizes": partial(
+                    with_published_sizes, optim.adam_ssbroyden()
+                )
+            },
         ),
         "published sizes of Adam": Group(
             ADAM,

@@ -9,6 +9,7 @@ from vrba.cli.paper import SCALES
 from vrba.report import short
 
 from . import shelf
+from .peers.figure import panels_of
 from .peers.groups import grouped
 from .peers.page import missed
 from .peers.results import read_results
@@ -27,10 +28,13 @@ def behind(results: list[dict[str, Any]]) -> str:
     problem; where even points are better on the shelf; where peers are near; and what
     was not run."""
     lines = [line for result in results for line in lagging(result)]
-    lines += [*lagging_on_shelf(), *lagging_beside_peers()]
+    lines += lagging_on_shelf()
     told = "".join(f"- {line}\n" for line in dict.fromkeys(lines))
     none = "Nowhere, in what was run.\n"
     text = f"## Where we are behind\n\n{told or none}\n"
+    if near := "".join(f"- {line}\n" for line in near_peers()):
+        head = "Less than ten times ahead of the best [other package](peers.md)"
+        text += f"## {head}\n\n{near}\n"
     left = "".join(f"- {line}\n" for line in not_run(results))
     return text + (f"## What was not run\n\n{left}\n" if left else "")
 
@@ -72,25 +76,22 @@ def above_published(row: dict[str, Any], result: dict[str, Any]) -> list[str]:
     if row["published"] is None:
         same = [one for one in result["rows"] if problem_of(one) == problem_of(row)]
         known = [one.get(key) for one in same for key in ("published", "revised")]
-        known = [error for error in known if error is not None]
-        what = {f"the best that was published of {problem_of(row)}": min(known)}
-        return told_above(ours, what if known else {})
-    what = {"what was published": row["published"]}
-    what |= {"its later revision": row["revised"]} if row.get("revised") else {}
-    lines = told_above(ours, what)
+        best = min((error for error in known if error is not None), default=None)
+        return told_above(ours, f"the best published of {problem_of(row)}", best)
+    first = "what was published"
+    lines = told_above(ours, first, row["published"])
     if not lines and last:
-        first = {"what was published": row["published"]}
-        lines = [f"by its last iterate {line}" for line in told_above(last, first)]
-    return lines
+        told = told_above(last, first, row["published"])
+        lines = [f"by its last iterate {line}" for line in told]
+    later = "what a later revision of the paper has"
+    return lines + told_above(ours, later, row.get("revised"))
 
 
-def told_above(error: float, known: dict[str, float]) -> list[str]:
-    """Where an error exceeds another."""
-    return [
-        f"{error / other:.2g} times {what} ({short(other)})."
-        for what, other in known.items()
-        if error > other
-    ]
+def told_above(error: float, what: str, known: float | None) -> list[str]:
+    """That an error exceeds one that is known, if it does."""
+    if known is None or error <= known:
+        return []
+    return [f"{error / known:.2g} times {what} ({short(known)})."]
 
 
 def lagging_on_shelf() -> list[str]:
@@ -98,21 +99,23 @@ def lagging_on_shelf() -> list[str]:
     lines = []
     for name, one in shelf.read_results().items():
         found = shelf.factors(one, "selected")
-        if len(found) >= shelf.ENOUGH_SEEDS and not one["warnings"]:
+        if len(found) >= shelf.ENOUGH_SEEDS:
             ratio = 1 / statistics.median(found)
             if ratio > shelf.CLEARLY:
                 told = f"{ratio:.2g} times the error of evenly drawn points"
                 told += ", but seeds disagree" if max(found) > 1 else ""
+                told += f" ({' '.join(one['warnings'])})" if one["warnings"] else ""
                 lines.append(f"`{name}` on [the shelf](shelf.md): {told}.")
     return lines
 
 
-def lagging_beside_peers() -> list[str]:
+def near_peers() -> list[str]:
     """Where an arm of vrba is not ten times below the best peer."""
+    groups = grouped(read_results())
     return [
-        f"[Beside other packages](peers.md), {problem}: {line}"
-        for (problem, *_), runs in grouped(read_results()).items()
-        for line in missed(runs)
+        f"{title}: {line}"
+        for title, key in panels_of(groups).items()
+        for line in missed(groups[key])
     ]
 
 

@@ -32,10 +32,10 @@ HEAD = (
     "are relative L2, of the iterate selected by residual, median [lowest, highest]. "
     "The learning rate is that of Adam (3x30, 4,000 of 200,000 points, redrawn after "
     "100 steps, not corrected), beside its own line. All have the same "
-    "time, so what differs is mostly how many steps fit into it. Width 40 keeps "
-    "Levenberg-Marquardt, which `vrba solve --width 40` would not: beyond 5,000 "
+    "time: with more points or a larger network fewer steps fit into it. Width 40 "
+    "keeps Levenberg-Marquardt, which `vrba solve --width 40` would not: beyond 5,000 "
     "parameters it takes Adam. "
-    "Half the points were also tried on other problems, each beside its own default."
+    "Half the points of another problem stand beside that problem's own default."
 )
 OTHERS = {
     "Helmholtz": Helmholtz(),

@@ -191,12 +191,13 @@ def summary() -> str:
     left_out = f" Not counted: {told} (the machine was busy)." if busy else ""
     text = (
         f"Beside evenly drawn points, of {len(counted)} problems with three seeds or "
-        f"more: **lower with every seed on {wins}, higher with every seed on "
-        f"{losses}**, seeds disagree on the others (by more than "
-        f"{100 * (CLEARLY - 1):.0f} %; chance alone would do each on about "
-        f"{chance:.0f}). The error is lower by a factor of {_quartiles(selected)}, of "
-        f"last iterates by {_quartiles(last)}.{left_out} "
-        "The highest and the lowest, ordered by the smaller of both:\n\n"
+        f"more, the error is **lower with every seed on {wins}, higher with every seed "
+        f"on {losses}**; on the others seeds disagree. (A difference below "
+        f"{100 * (CLEARLY - 1):.0f} % is none. If both were equal, chance would give "
+        f"about {chance:.0f} and {chance:.0f}.) The error is lower by a factor of "
+        f"{_quartiles(selected)}, of last iterates of {_quartiles(last)}.{left_out} "
+        "The four largest and the three smallest factors, ordered by the smaller of "
+        "the selected and the last one:\n\n"
         "| problem | minutes | `vrba solve` | evenly drawn points | factor for the "
         "same seed | of last iterates |\n"
         "|---|---|---|---|---|---|\n"
@@ -220,7 +221,7 @@ def _quartiles(found: dict[str, tuple[float, ...]]) -> str:
     """Of the medians over seeds."""
     medians = [statistics.median(ratios) for ratios in found.values()]
     lower, middle, upper = statistics.quantiles(medians)
-    return f"{middle:.2g} in the middle (quartiles {lower:.2g} and {upper:.2g})"
+    return f"{middle:.2g} (median; quartiles {lower:.2g} and {upper:.2g})"
 
 
 if __name__ == "__main__":

@@ -65,13 +65,21 @@ class Study(NamedTuple):
         """Where one run is written."""
         return ROOT / "runs" / self.name / f"{self.mark(name)}-{seed}.json"
 
+    def current(self, content: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
+        """Of what was kept, the runs of variants as they are now."""
+        found = {}
+        for name in self.variants:
+            runs, mark = content["variants"].get(name, ()), self.mark(name)
+            found[name] = [run for run in runs if run["mark"] == mark]
+        return found
+
     def done(self) -> dict[tuple[str, int], dict[str, Any]]:
         """Runs by mark and seed: those that were kept, and what was written since."""
         found = {}
         if self.file.exists():
             content = json.loads(self.file.read_text(encoding="utf-8"))
             for run in [run for runs in content["variants"].values() for run in runs]:
-                found[run.get("mark"), run["seed"]] = run
+                found[run["mark"], run["seed"]] = run
         for path in (ROOT / "runs" / self.name).glob("*.json"):
             run = json.loads(path.read_text(encoding="utf-8"))
             mark, _ = path.stem.rsplit("-", 1)

@@ -49,19 +49,19 @@ def shown_ratio(values: list[float]) -> str:
 
 
 def _three_digits(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+    return f"{value:.0f}" if value >= 99.5 else f"{value:.3g}"
 
 
 def write_page(study: Study, content: dict[str, Any]) -> None:
     """The table and the figure."""
     study.page.write_text(page(study, content), encoding="utf-8")
-    draw(study, content["variants"])
+    draw(study, study.current(content))
     print(f"See docs/{study.page.name}.")
 
 
 def page(study: Study, content: dict[str, Any]) -> str:
     """Which variants are better or worse than what they are held against, and all."""
-    found = content["variants"]
+    found = study.current(content)
     programs = {
         f"{commit_of(run['program'])}, {run['program']['device']}"
         for runs in found.values()
@@ -110,21 +110,23 @@ def said(study: Study, found: Found) -> list[str]:
         if each:
             middle = {name: statistics.median(some) for name, some in each.items()}
             name = max(middle, key=lambda name: abs(math.log(middle[name])))
-            most.append(
-                (middle[name], f"{title}: {name} ({_three_digits(middle[name])})")
-            )
-    most.sort(key=lambda one: -abs(math.log(one[0])))
+            told = f"{title}, {name}" if title else name
+            told += f" ({_three_digits(middle[name])})"
+            most.append((abs(math.log(middle[name])), told))
+    most.sort(reverse=True)
     told = [f"{word}: {'; '.join(names)}." for word, names in verdicts.items() if names]
     missing = [name for name in study.variants if not found.get(name)]
     told += [f"Not run: {'; '.join(missing)}."] if missing else []
     if not counts:
         return told
+    chance = sum(0.5**count for count in counts)
     return [
         *told,
         f"What changes the error most, by group: {'; '.join(x for _, x in most)}.",
-        f"That {max(counts)} seeds agree happens by chance 1 time in "
-        f"{2 ** (max(counts) - 1)}, and variants of a group are held against the same "
-        "runs: a lucky one of these makes all look worse.",
+        f"If nothing mattered, about {chance:.1g} of the {len(counts)} would have a "
+        "higher error with every seed, and as many a lower one; variants of a group "
+        "are held against the same runs, so that a lucky one of these makes all look "
+        "worse.",
     ]
 
 

@@ -76,7 +76,8 @@ def test_an_error_at_a_time_follows_from_what_is_kept(seconds):
 def test_standing_is_the_ratio_to_the_best_peer(peer, factor):
     errors = {"vrba": 1e-5, "vrba-soft": 2e-6, "deepxde-rad": peer, "pina-rba": 1.0}
     told = page.standing(errors, "vrba", 20.0, [0])
-    assert f"`deepxde-rad`, is {factor} times `vrba` (one seed)" in told
+    assert f"`deepxde-rad`, is {factor} times `vrba`" in told and "(one seed)" in told
+    assert ("less than ten times" in told) == (peer < 1e-4)
     ahead = told.split("; ahead: ")[1]
     assert "`vrba-soft`" in ahead and ("deepxde-rad" in ahead) == (peer < 1e-5)
 
@@ -176,6 +177,11 @@ def test_summary_of_a_log():
     found = summary(logged([(1, 0.5), (5, 0.2), (20, 0.1)]), 1200.0)
     assert (found["error_at_quarter"], found["error_at_end"]) == (0.2, 0.1)
     assert found["steps"] == 2 and found["curve"][-1] == [1200.0, 0.1]
+    many = summary(
+        logged([(0.05 * k, 2 + math.sin(k * k)) for k in range(400)]), 1200.0
+    )
+    left = [{"seconds": time, "error": error} for time, error in many["curve"]]
+    assert len(left) < 100 and error_at(left, 300.0) == many["error_at_quarter"]
     assert found["cpu_share"] == 0.5 and found["is_finite"]
 
 
@@ -209,7 +215,7 @@ def test_lagging_names_rad_later_revisions_and_last_iterates():
     rows = [
         row("uniform", 1e-7, 1.0, 1.67e-7),
         row("rad", 6e-9, 9.0, 2.9e-8),
-        row("quadratic", 9e-9, 9.0, 2e-8) | {"revised": 4e-9, "last": {"median": 1e-9}},
+        row("quadratic", 9e-9, 9.0, 2e-8) | {"revised": 4e-9, "last": {"median": 3e-8}},
         row("exponential", 6e-9, 9.0, 1.5e-8) | {"last": {"median": 3e-8}},
         row("vrba", 5e-9, 9.0) | {"experiment": "Burgers, own"},
     ]
@@ -217,12 +223,16 @@ def test_lagging_names_rad_later_revisions_and_last_iterates():
     where = "Burgers, any, "
     assert told == [
         f"{where}quadratic (paper, one seed): 1.5 times the error of RAD.",
-        f"{where}quadratic (paper, one seed): 2.2 times its later revision (4.0e-9).",
+        f"{where}quadratic (paper, one seed): by its last iterate 1.5 times what was "
+        "published (2.0e-8).",
+        f"{where}quadratic (paper, one seed): 2.2 times what a later revision of the "
+        "paper has (4.0e-9).",
         f"{where}exponential (paper, one seed): by its last iterate 2 times what was "
         "published (1.5e-8).",
-        "Burgers, own, vrba (paper, one seed): 1.2 times the best that was published "
-        "of Burgers (4.0e-9).",
+        "Burgers, own, vrba (paper, one seed): 1.2 times the best published of Burgers "
+        "(4.0e-9).",
     ]
+    assert behind.lagging({"scale": "paper", "rows": rows[4:]}) == []
 
 
 def test_what_was_not_run_is_named():
@@ -280,9 +290,15 @@ def test_page_of_the_shelf_has_warnings_and_commits():
 
 
 def test_even_points_that_are_better_are_named(monkeypatch):
-    monkeypatch.setattr(shelf, "read_results", lambda: SHELF)
+    mixed, busy = shelved(4.0, 4.0), shelved(2.0, 2.0, warnings=("It was busy.",))
+    mixed["runs"][0]["error"]["selected"] = 0.5
+    known = SHELF | {"mixed": mixed, "slow": busy}
+    monkeypatch.setattr(shelf, "read_results", lambda: known)
+    told = "on [the shelf](shelf.md): {} times the error of evenly drawn points"
     assert behind.lagging_on_shelf() == [
-        "`loses` on [the shelf](shelf.md): 4 times the error of evenly drawn points."
+        f"`loses` {told.format(4)}.",
+        f"`mixed` {told.format(4)}, but seeds disagree.",
+        f"`slow` {told.format(2)} (It was busy.).",
     ]
 
 
@@ -297,7 +313,7 @@ def test_arms_that_are_near_the_best_peer_are_named():
     runs = {page.OWN: run(1e-3, 1e-6), PEER.name: run(5e-3, 1e-3)}
     runs |= {page.SOFT: run(1e-5, None), "jinns-adam": run(None, 1e-2)}
     assert page.missed(runs) == [
-        f"`{page.OWN}` after 5 minutes, `{PEER.name}` is 5 times above."
+        f"after 5 minutes the error of `{PEER.name}` is 5 times that of `{page.OWN}`."
     ]
 
 
@@ -309,6 +325,8 @@ def test_readme_shows_the_best_peer():
     *_, best, own, factor = page.best_beside_own(runs)
     assert (best, own) == ("`jinns-adam` 1.0e-3", f"`{page.OWN}` 1.0e-6")
     assert factor == "1000"
+    runs[page.OWN] += [{"settings": {"minutes": 20.0, "seed": 1}, "error_at_end": 1e-6}]
+    assert page.best_beside_own(runs)[1] == "1 to 2"
     assert not page.best_beside_own({page.OWN: run(1e-6)})
 
 
@@ -395,13 +413,16 @@ def test_runs_that_were_kept_or_written_are_not_made_again(
 
 def test_variants_are_compared_by_seed(study, tmp_path):
     program = {"commit": "0123456789abc", "has_changes": True, "device": "cpu"}
+    mark = study.mark("usual")
     run = lambda seed, error: {
         "seed": seed,
         "step": 7,
+        "mark": mark,
         "errors": {"selected": error},
         "program": program,
     }
     found = {"usual": [run(0, 1e-3), run(1, 1e-2)], "other": [run(1, 2e-2)]}
+    found["never"] = [run(1, 7.0) | {"mark": "of another recipe"}]
     content = {"minutes": 2.0, "variants": found, "failures": ["other, seed 0"]}
     study_page.write_page(study, content)
     text = study.page.read_text()
@@ -415,7 +436,8 @@ def test_variants_are_compared_by_seed(study, tmp_path):
     ]
     assert f"- {study_page.VERDICTS[0]}: other." in text
     assert "- Not run: never.\n" in text and "| never |" not in text
-    assert "by group: : other (2)." in text and "8,192 of 65,536 points" in text
+    assert "by group: other (2)." in text and "8,192 of 65,536 points" in text
+    assert "about 0.5 of the 1 would" in text
     assert "Failed: other, seed 0" in text
     assert "0123456789 with changes, cpu" in text
     assert (tmp_path / "docs" / "study.png").stat().st_size > 0

@@ -184,3 +184,28 @@ def test_keeping_adds_to_all_exhibits_and_leaves_fuller_pictures(home, tmp_path)
     assert before == {path: path.read_bytes() for path in kept.iterdir()}
     results.keep(other, home, True)
     assert len(runs_of(results.kept())) == 1
+
+
+def test_failures_are_kept_also_where_no_run_has_ended(home, tmp_path):
+    failed = {"failures": {"vrba, seed 0": "no memory"}}
+    results.keep(exhibit_of(TABLE, "paper", {NAME: failed}), home)
+    (one,) = results.kept()
+    assert one["name"] == TABLE and one["comparisons"][NAME] == failed
+    assert "vrba, seed 0: no memory" in results.exhibit_text(one)
+
+
+def test_tables_come_first_and_figures_have_pictures_only(home, tmp_path):
+    one = comparison({("uniform", 0): 1e-3, ("vrba:quadratic", 0): 1e-4})
+    one["programs"] = [{"vrba": "1", "commit": "a", "jax": "2", "device": "cpu"}]
+    content = {"burgers-ssbroyden": joined({}, one)}
+    (home / "0-comparison.png").write_bytes(b"a picture")
+    results.keep(exhibit_of(FIGURE, "paper", content), home)
+    text = results.page()
+    heads = [line for line in text.splitlines() if line.startswith("## ")]
+    names = [head.split(",")[0] for head in heads if ", scale" in head]
+    assert names == ["## Table 2", "## Table 3", "## Figure 2"]
+    figure = text[text.index("## Figure 2") :]
+    assert "![results-paper-figure2-0-comparison]" in figure and "| arm" not in figure
+    assert text.count("the median over") == 1  # how it is read is said once
+    assert "burgers-ssbroyden: burgers --steps 7\n" in text
+    assert "| later revision |" in text and "| 8.2e-9 " in text

@@ -411,10 +411,11 @@ def test_every_policy_can_be_made(name):
     assert (policy is own) == (name in ("vrba", "default"))
 
 
+@pytest.mark.parametrize("minutes", [None, 1.0, 20.0])
 @pytest.mark.parametrize("name", sorted(known_optimizers()))
-def test_every_optimizer_gets_a_recipe_that_suits_it(name):
+def test_every_optimizer_gets_a_recipe_that_suits_it(name, minutes):
     problem = load_problem("burgers", ())
-    recipe = new_recipe(RecipeFlags(optimizer=name, steps=7), problem, None, None)
+    recipe = new_recipe(RecipeFlags(optimizer=name, steps=7), problem, minutes, None)
     is_second_order = recipe.optimizer.needs_residuals
     assert is_second_order == isinstance(
         recipe.optimizer, vrba.optim.LevenbergMarquardt
@@ -422,7 +423,7 @@ def test_every_optimizer_gets_a_recipe_that_suits_it(name):
     assert recipe.max_steps == 7
     assert recipe.redraw_every == (15 if is_second_order else 100)
     assert isinstance(recipe.balance, vrba.GradientNorms) is not is_second_order
-    usual = new_recipe(RecipeFlags(), problem, None, None)
+    usual = new_recipe(RecipeFlags(), problem, minutes, None)
     for part in ("model", "num_points", "pool_size", "policy"):
         assert getattr(recipe, part) == getattr(usual, part)
 

@@ -214,7 +214,7 @@ def test_a_stop_leaves_a_table_of_what_is_done(done, folder, monkeypatch):
         (["table3", "--only", " , "], "Name one arm or experiment, or several: "),
         (["table3", "--only", "rad", "--table"], "leave one out"),
         (["table3", "--only", "vrba:quadratik"], "Did you mean `vrba:quadratic`?"),
-        (["table2", "--only", "burgers-own,rad"], "burgers-own has uniform, vrba."),
+        (["table2", "--only", "burgers-own,uniform,rad"], "names rad, which no"),
         (["table3", "--table", "--out", "nowhere"], "nothing in `nowhere/laptop`"),
     ],
 )

@@ -17,6 +17,7 @@ COLORS = {
     "jinns": "tab:green",
 }
 STYLES = ("-", "--", ":", "-.", (0, (1, 3)))
+OTHER = {"color": "0.5"}  # of an arm that there is no longer
 FIRST_SECOND = 5.0  # that is shown
 
 
@@ -45,16 +46,18 @@ def draw(groups: dict[Key, Runs]) -> None:
     for panel, (title, key) in zip(panels, longest.items(), strict=False):
         for name, found in groups[key].items():
             for run in [run for run in found if run["curve"]]:
-                (line,) = panel.loglog(*zip(*run["curve"], strict=True), **looks[name])
+                (line,) = panel.loglog(
+                    *zip(*run["curve"], strict=True), **looks.get(name, OTHER)
+                )
                 handles.setdefault(name, line)
         panel.set(title=title, xlabel="seconds of training")
         panel.set_xlim(left=FIRST_SECOND)
         panel.grid(alpha=0.3)
     for panel in panels[::2]:
         panel.set_ylabel("relative L2 error of the last iterate")
-    known = [name for name in looks if name in handles]
+    known = dict.fromkeys([*(name for name in looks if name in handles), *handles])
     lines = [handles[name] for name in known]
-    figure.legend(lines, known, loc="outside right center", fontsize=8)
+    figure.legend(lines, list(known), loc="outside right center", fontsize=8)
     figure.savefig(PICTURE, dpi=110)
 
 
@@ -68,7 +71,7 @@ def looks_of() -> dict[str, dict[str, Any]]:
         tilted = [name for name in same if not name.endswith("-uniform")]
         found[arm.name] = {
             "color": COLORS[arm.package],
-            "linestyle": STYLES[tilted.index(twin)],
+            "linestyle": STYLES[tilted.index(twin) % len(STYLES)],
             "linewidth": 2.2 if arm.name == "vrba" else 1.4,
             "alpha": 1.0 if arm.name == twin else 0.4,
             "zorder": 4 if arm.is_own else 3,

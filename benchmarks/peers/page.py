@@ -98,16 +98,17 @@ def summary() -> str:
 
 def best_beside_own(runs: Runs) -> list[str]:
     """Cells of the row of a problem, if there are both."""
-    some = [run["settings"] for found in runs.values() for run in found]
     errors = medians(runs, "error_at_end")
     peers = {arm: error for arm, error in errors.items() if not _is_own(arm)}
     own = [arm for arm in (OWN, SOFT, SAME_OPTIMIZER) if arm in errors]
     if not peers or not own:
         return []
     best = min(peers, key=lambda arm: peers[arm])
+    seeds = [{run["settings"]["seed"] for run in runs[arm]} for arm in (best, *own)]
+    counts = sorted({len(some) for some in seeds})
     return [
-        f"{some[0]['minutes']:g}",
-        str(len({one["seed"] for one in some})),
+        f"{runs[best][0]['settings']['minutes']:g}",
+        " to ".join(map(str, dict.fromkeys([counts[0], counts[-1]]))),
         f"`{best}` {short(peers[best])}",
         "; ".join(f"`{arm}` {short(errors[arm])}" for arm in own),
         "; ".join(short(peers[best] / errors[arm]) for arm in own),
@@ -164,7 +165,6 @@ def section(key: Key, runs: Runs) -> list[str]:
         if own in runs
         for name, when in times.items()
     ]
-    told += [f"- Not ten times below the best peer: {line}" for line in missed(runs)]
     return [*lines, "", *told, *map("- {}".format, early_ends(some, minutes))]
 
 
@@ -179,8 +179,8 @@ def missed(runs: Runs) -> list[str]:
                 minutes = when * runs[own][0]["settings"]["minutes"]
                 best = min(peers, key=lambda arm: peers[arm])
                 found.append(
-                    f"`{own}` after {minutes:g} minutes, `{best}` is {short(factor)} "
-                    "times above."
+                    f"after {minutes:g} minutes the error of `{best}` is "
+                    f"{short(factor)} times that of `{own}`."
                 )
     return found
 
@@ -245,6 +245,7 @@ def standing(
         best = min(peers, key=lambda arm: peers[arm])
         factor = short(peers[best] / errors[own])
         told = f"{when} the error of the best peer, `{best}`, is {factor} times `{own}`"
+        told += "" if peers[best] >= AIM * errors[own] else ", less than ten times"
     better = [arm for arm, error in errors.items() if error < errors[own]]
     ahead = ", ".join(f"`{arm}`" for arm in better) or "no arm"
     count = "one seed" if len(seeds) == 1 else f"{len(seeds)} seeds"

@@ -67,8 +67,8 @@ class Reproduce(AbstractFolderCommand):
         str | None,
         arg(
             metavar="A,B",
-            help="Make runs of these arms or experiments only; what others have come "
-            "to stays.",
+            help="Make runs of these arms only, or of these experiments; given both, "
+            "of these arms of these experiments. What others have come to stays.",
             help_behavior_hint="",
         ),
     ] = None
@@ -140,17 +140,17 @@ def _chosen(experiments: list[Experiment], only: str | None) -> dict[str, list[s
     words = dict.fromkeys(word for arms in known.values() for word in arms)
     said = set(pick_some("arm or experiment", only, [*words, *known]))
     arms, names = said & set(words) or set(words), said & set(known) or set(known)
-    found = {
+    there = {word for name in names for word in known[name]}
+    if missing := said & set(words) - there:
+        have = [f"{name} has {listed(known[name])}" for name in known if name in names]
+        raise UsageError(
+            f"`--only` names {listed(missing)}, which no experiment that it names has: "
+            f"{'; '.join(have)}."
+        )
+    return {
         name: [word for word in each if word in arms and name in names]
         for name, each in known.items()
     }
-    if not any(found.values()):
-        there = [f"{name} has {listed(known[name])}" for name in known if name in names]
-        raise UsageError(
-            f"`--only` names arms that its experiments lack, got {only!r}: "
-            f"{'; '.join(there)}."
-        )
-    return found
 
 
 def _compared(

@@ -17,6 +17,7 @@ _AGAINST = ("selected / published", "last / published")
 _HEADS = (
     "experiment",
     "arm",
+    "its word",
     "published",
     "later revision",
     "here, selected",
@@ -36,18 +37,18 @@ READING = (
     "over seeds [lowest, highest]. A gain is the error of the first row of an "
     "experiment divided by that of this one for the same seed, of selected or of last "
     "iterates; the fair gain is that of selected ones over a baseline that is not held "
-    "back. In brackets is what the command line calls an arm. Empty is what was not "
+    "back. The word is what the command line calls an arm. Empty is what was not "
     "published, or not run."
 )
 
 
 def exhibit_text(content: Mapping[str, Any], explains: bool = True) -> str:
     """As Markdown: the table, how it is read unless that is said elsewhere, what seeds
-    say, sizes, and what differs."""
+    say, settings, and what differs."""
     text = f"# {exhibit_title(content)}\n\n{aligned(_rows(content))}"
     text += f"\n{READING}\n" if explains else ""
     parts = {f"What {name} says": lines for name, lines in _said(content).items()}
-    parts |= {"Sizes": sizes} if (sizes := _sizes(content)) else {}
+    parts |= {"Settings": settings} if (settings := _settings(content)) else {}
     for title, lines in content["differences"].items():
         parts[f"{title}, what differs from what was published"] = lines
     for head, lines in parts.items():
@@ -55,22 +56,24 @@ def exhibit_text(content: Mapping[str, Any], explains: bool = True) -> str:
     return text
 
 
-def _sizes(content: Mapping[str, Any]) -> list[str]:
-    """Problem or data, and flags, of each comparison that has been begun."""
+def _settings(content: Mapping[str, Any]) -> list[str]:
+    """Of each comparison that has been begun: of its problem or data, and its flags."""
     lines = []
     for name, one in content["comparisons"].items():
         if "settings" in one:
-            problem = one["problem"].get("settings", {})
-            settings = {k: v for k, v in problem.items() if k != "class"}
-            each = settings | one["settings"]["flags"]
-            told = ", ".join(f"{k} {_number_or_text(v)}" for k, v in each.items())
-            lines.append(f"{name}: {one['settings']['target']}, {told}.")
+            known = dict(one["problem"].get("settings", {}))
+            known.pop("class", None)
+            target = f"{one['settings']['target']}{_in_brackets(known)}"
+            flags = [f"--{k} {v}" for k, v in one["settings"]["flags"].items()]
+            lines.append(f"{name}: {' '.join([target, *flags])}")
     return lines
 
 
-def _number_or_text(value: Any) -> str:
-    """`0.0032`, `5000`, `ssbroyden-sampling`."""
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+def _in_brackets(settings: Mapping[str, Any]) -> str:
+    """` (viscosity 0.00318)`, if there are any."""
+    short = lambda value: f"{value:.3g}" if isinstance(value, float) else str(value)
+    told = [f"{k} {short(v)}" for k, v in settings.items() if v is not None]
+    return f" ({', '.join(told)})" if told else ""
 
 
 def _said(content: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -99,6 +102,7 @@ def page_of_exhibit(
     said = "".join(
         paragraph(f"{name}:") + bullets(lines) for name, lines in _said(content).items()
     )
+    settings = bullets(lines) if (lines := _settings(content)) else ""
     pages = {
         one.name: address_of(Path(path) / PAGE, out)
         for path, one in comparisons.items()
@@ -106,7 +110,7 @@ def page_of_exhibit(
     sections = [
         Section("result", "Result", table(_rows(content)) + paragraph(READING)),
         Section("said", "What it says", said or paragraph("Nothing yet.")),
-        Section("sizes", "Sizes", bullets(_sizes(content))),
+        Section("settings", "Settings", settings or paragraph("Nothing yet.")),
         Section("differences", "What differs", differs or paragraph("Nothing known.")),
         Section("runs", "Runs", f"<p>{links(pages)}</p>"),
     ]
@@ -192,7 +196,8 @@ def _row(row: Mapping[str, Any]) -> list[str]:
     seconds = row.get("seconds")
     return [
         row["experiment"],
-        row["label"] + (f" ({told})" if (told := _called(row)) else ""),
+        row["label"] + (f" ({row['note']})" if row.get("note") else ""),
+        row.get("word", ""),
         _number(row["published"]),
         _number(row.get("revised")),
         _spread(row.get("ours"), floor),
@@ -206,11 +211,6 @@ def _row(row: Mapping[str, Any]) -> list[str]:
         _number(row["steps"]["median"]) if row.get("steps") else "",
         f"{seconds['median'] / 60:.1f}" if seconds else "",
     ]
-
-
-def _called(row: Mapping[str, Any]) -> str:
-    """The word for an arm, or what is to be said of a row from elsewhere."""
-    return f"`{row['word']}`" if "word" in row else row.get("note", "")
 
 
 def _number(value: float | None) -> str:

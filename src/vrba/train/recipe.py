@@ -118,8 +118,8 @@ def default_recipe(
     much as there are residuals, so several equations share their number: each point
     gives one of each. An `optimizer` that sees a loss and no residuals makes small
     steps, and many of them: points are drawn anew after more of them, and terms are
-    balanced by their gradients. So it is with a `model` of more than 5,000 parameters,
-    which gets Adam: a matrix of their square takes too long.
+    balanced by their gradients. A `model` of more than 5,000 parameters is trained by
+    Adam, in the same way: a matrix with a row for each would take too long.
     A problem that brings a model is given that one unless another is asked for.
     """
     if not isinstance(problem, Formulation):
@@ -146,7 +146,7 @@ def _fitting_recipe(formulation, minutes, optimizer, model) -> Recipe:
     dim = len(formulation.domain.coordinates)
     num_points = 10240 if is_long or dim > 2 else 8192
     pool_size = 131072 if is_long or dim > 2 else 65536
-    if is_short:  # many cheap steps: one costs points times parameters squared
+    if is_short:  # a second-order step costs points times parameters squared
         num_points, pool_size = 2048, 16384
     num_equations = len(formulation.terms()[EQUATIONS].labels)
     num_points = max(2048, num_points // num_equations)

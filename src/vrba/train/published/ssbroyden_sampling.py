@@ -17,7 +17,7 @@ def ssbroyden_sampling(potential: AbstractPotential | None = None) -> Recipe:
     """
     return Recipe(
         model=MLP(width=30, depth=3),
-        optimizer=adam_ssbroyden(),
+        optimizer=adam_ssbroyden(5000),
         policy=Sampling(
             Quadratic() if potential is None else potential,
             smoothing=Smoothing(memory=0.1, rate=0.9, mix=1.0),

@@ -17,7 +17,7 @@ KOLMOGOROV = Experiment(
     differences=(
         *UNLIKE,
         ASSUMED,
-        "At scale laptop a function is seen 50 times, and its weight forgets in 150: "
-        "functions are drawn within 12 % of evenly, these arms are hardly adaptive.",
+        "At scale laptop a function is seen 50 times, while a weight takes about 150 "
+        "visits to adapt: these arms are hardly adaptive.",
     ),
 )

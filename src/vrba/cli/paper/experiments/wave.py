@@ -17,8 +17,8 @@ WAVE = Experiment(
     differences=(
         *UNLIKE,
         ASSUMED,
-        "At scale laptop a function is seen 12 times, and its weight forgets in 150: "
-        "functions are drawn within 8 % of evenly, these arms are hardly adaptive.",
+        "At scale laptop a function is seen 12 times, while a weight takes about 150 "
+        "visits to adapt: these arms are hardly adaptive.",
         "A later repeat of the published baseline ended at 1.31e-2.",
     ),
 )
