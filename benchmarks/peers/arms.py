@@ -152,6 +152,7 @@ ARMS = (
         "natural gradients (`vanilla_ngd`)",
         "RAR-D by the squared residual, every 15 steps",
         "Gauss-Newton's matrix with a fixed ridge, and a search along the line: of all "
-        "peers' the closest to vrba's own. Defaults, from the first step on.",
+        "peers' the closest to vrba's own. Defaults, from the first step on; on "
+        "Helmholtz its loss grew from there, and it stopped by itself.",
     ),
 )
