@@ -17,7 +17,7 @@ ALLEN_CAHN_ADAM = Experiment(
     {
         "paper": _RECIPE | {"steps": 300_000},
         "laptop": _RECIPE
-        | {"width": 32, "depth": 4, "points": 2000, "pool": 5120, "steps": 60_000},
+        | {"width": 32, "depth": 4, "points": 2000, "pool": 5120, "steps": 20_000},
         "tiny": _RECIPE | _TINY,
     },
     ("is_soft=True", "soft_weight=100", "modes=10"),
