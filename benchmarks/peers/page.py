@@ -99,19 +99,18 @@ def summary() -> str:
 def best_beside_own(runs: Runs) -> list[str]:
     """Cells of the row of a problem, if there are both."""
     errors = medians(runs, "error_at_end")
-    peers = {arm: error for arm, error in errors.items() if not _is_own(arm)}
+    best = best_peer(errors)
     own = [arm for arm in (OWN, SOFT, SAME_OPTIMIZER) if arm in errors]
-    if not peers or not own:
+    if best is None or not own:
         return []
-    best = min(peers, key=lambda arm: peers[arm])
     seeds = [{run["settings"]["seed"] for run in runs[arm]} for arm in (best, *own)]
     counts = sorted({len(some) for some in seeds})
     return [
         f"{runs[best][0]['settings']['minutes']:g}",
         " to ".join(map(str, dict.fromkeys([counts[0], counts[-1]]))),
-        f"`{best}` {short(peers[best])}",
+        f"`{best}` {short(errors[best])}",
         "; ".join(f"`{arm}` {short(errors[arm])}" for arm in own),
-        "; ".join(short(peers[best] / errors[arm]) for arm in own),
+        "; ".join(short(errors[best] / errors[arm]) for arm in own),
     ]
 
 
@@ -173,11 +172,10 @@ def missed(runs: Runs) -> list[str]:
     found = []
     for name, when in (("error_at_quarter", 0.25), ("error_at_end", 1.0)):
         errors = medians(runs, name)
-        peers = {arm: error for arm, error in errors.items() if not _is_own(arm)}
+        best = best_peer(errors)
         for own in [own for own in (OWN, SOFT, SAME_OPTIMIZER) if own in errors]:
-            if peers and (factor := min(peers.values()) / errors[own]) < AIM:
+            if best is not None and (factor := errors[best] / errors[own]) < AIM:
                 minutes = when * runs[own][0]["settings"]["minutes"]
-                best = min(peers, key=lambda arm: peers[arm])
                 found.append(
                     f"after {minutes:g} minutes the error of `{best}` is "
                     f"{short(factor)} times that of `{own}`."
@@ -239,17 +237,22 @@ def standing(
     when = f"After {minutes:g} minutes"
     if own not in errors:
         return f"{when} `{own}` has no error."
-    peers = {arm: error for arm, error in errors.items() if not _is_own(arm)}
+    best = best_peer(errors)
     told = f"{when} no peer has an error to hold against `{own}`"
-    if peers:
-        best = min(peers, key=lambda arm: peers[arm])
-        factor = short(peers[best] / errors[own])
+    if best is not None:
+        factor = short(errors[best] / errors[own])
         told = f"{when} the error of the best peer, `{best}`, is {factor} times `{own}`"
-        told += "" if peers[best] >= AIM * errors[own] else ", less than ten times"
+        told += "" if errors[best] >= AIM * errors[own] else ", less than ten times"
     better = [arm for arm, error in errors.items() if error < errors[own]]
     ahead = ", ".join(f"`{arm}`" for arm in better) or "no arm"
     count = "one seed" if len(seeds) == 1 else f"{len(seeds)} seeds"
     return f"{told} ({count}); ahead: {ahead}."
+
+
+def best_peer(errors: dict[str, float]) -> str | None:
+    """The arm of another package that has the lowest error."""
+    peers = [arm for arm in errors if not _is_own(arm)]
+    return min(peers, key=lambda arm: errors[arm], default=None)
 
 
 def _is_own(arm: str) -> bool:
