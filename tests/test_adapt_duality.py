@@ -245,6 +245,8 @@ def test_a_tilt_outside_the_base_is_worth_nothing():
 def test_corrections_leave_the_rest_of_the_tilt():
     half = vrba.Weighting(vrba.Quadratic(), correction=vrba.Unbiased(0.5))
     assert half.descends() == "L4.5 norm"
+    none = vrba.Weighting(vrba.Quadratic(), correction=vrba.Unbiased(0))
+    assert none.descends() == "L5 norm"
 
 
 def test_duality_takes_integers_and_refuses_what_is_not_finite():

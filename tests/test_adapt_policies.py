@@ -41,13 +41,14 @@ BUILT = {
     ),
     "half_unbiased": vrba.Sampling(vrba.Cosh(), correction=vrba.Unbiased(0.5)),
     "unbiased_weights": vrba.Weighting(vrba.Quadratic(), correction=vrba.Unbiased()),
+    "drawn_weights": vrba.Weighting(vrba.Cosh(), correction=vrba.Unbiased(0)),
     "effective": vrba.Sampling(vrba.Exponential(), vrba.EffectiveSize(0.5)),
     "rba": vrba.presets.rba(),
     "rad": vrba.presets.rad(),
     "uniform": vrba.presets.uniform(),
 }
 VARIANTS = ("growing", "rba", "rad", "uniform", "half_unbiased")
-VARIANTS += ("unbiased", "unbiased_capped", "unbiased_weights")
+VARIANTS += ("unbiased", "unbiased_capped", "unbiased_weights", "drawn_weights")
 CORE = [name for name in BUILT if name not in VARIANTS]
 # What all policies inherit is looked at once for each way to hold a state.
 KINDS = ["Weighting", "Sampling", "SelfAdaptive", "BRDR", "LocalAverage", "Windows"]
@@ -577,7 +578,10 @@ def test_every_policy_around_another_is_looked_into():
         (lambda: vrba.Smoothing(vrba.GrowingCap(), is_normalised=False), "normalised"),
         (lambda: vrba.GrowingCap(3, 2), "last"),
         (lambda: vrba.GrowingCap(num_stage=0), "num_stage"),
-        (lambda: vrba.Unbiased(0), "strength"),
+        (lambda: vrba.GrowingCap(start=0), "start"),
+        (lambda: vrba.GrowingCap(start=11), "start"),
+        (lambda: vrba.Unbiased(-0.1), "strength"),
+        (lambda: vrba.Unbiased(1.1), "strength"),
         (lambda: vrba.Sampling(vrba.Quadratic(), floor=1), "floor"),
         (lambda: vrba.Hybrid(vrba.Quadratic(), floor=-1), "floor"),
         (lambda: vrba.Weighting(vrba.Quadratic(), scale_memory=1), "scale_memory"),

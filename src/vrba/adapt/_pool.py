@@ -113,7 +113,8 @@ def tilted_mass(state: TiltState) -> Float[Array, " points"]:
 def check_pool(policy: AbstractPoolPolicy) -> None:
     """A floor is a share, and a correction needs draws it can correct."""
     check_floor(policy)
-    if policy.correction is not None and not policy.draws.is_proportional():
+    is_corrected = policy.correction is not None and policy.correction.strength > 0
+    if is_corrected and not policy.draws.is_proportional():
         raise ValueError(
             f"`correction={policy.correction}` needs draws whose expected counts are "
             f"`n q`, but those of {policy.draws} are not: use `Stratified()`."

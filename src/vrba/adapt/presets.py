@@ -42,18 +42,21 @@ def vrba(
     first_cap: int | float = 10.0,
     last_cap: int | float = 20.0,
     num_stage: int | float = 50_000,
+    start: int | float | None = None,
     mix: int | float = 0.8,
+    correction: Unbiased | None = None,
 ) -> Weighting:
     """The paper's weighting for first-order training: annealed, with a growing cap.
 
-    The potential is the exponential unless given. (Toscano et al. 2025, algorithm 1)
+    The potential is the exponential unless given, and weights start at a tenth of the
+    first cap. (Toscano et al. 2025, algorithm 1)
     """
+    cap = GrowingCap(first_cap, last_cap, num_stage, start)
     return Weighting(
         Exponential() if potential is None else potential,
         temperature=LogAnnealing(),
-        smoothing=Smoothing(
-            memory=GrowingCap(first_cap, last_cap, num_stage), rate=eta, mix=mix
-        ),
+        smoothing=Smoothing(memory=cap, rate=eta, mix=mix),
+        correction=correction,
     )
 
 

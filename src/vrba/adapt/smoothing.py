@@ -12,15 +12,19 @@ class GrowingCap(eqx.Module):
     """A bound on the weights that grows from `first` to `last`, one per `num_stage`.
 
     `cap(k) = min(last, first + k / num_stage)`; the memory that keeps it is
-    `1 - rate / cap(k)`. (Toscano et al. 2025)
+    `1 - rate / cap(k)`. Weights begin at `start`, a tenth of `first` unless given.
+    (Toscano et al. 2025)
     """
 
     first: float = eqx.field(default=10.0, converter=float)
     last: float = eqx.field(default=20.0, converter=float)
     num_stage: float = eqx.field(default=50_000.0, converter=float)
+    start: float | None = eqx.field(
+        default=None, converter=lambda start: None if start is None else float(start)
+    )
 
     def __check_init__(self):
-        """The cap is positive and does not fall."""
+        """The cap is positive and does not fall, and weights begin below it."""
         if not 0 < self.first <= self.last:
             raise ValueError(
                 "`GrowingCap(first=..., last=...)` needs 0 < first <= last, got "
@@ -30,6 +34,15 @@ class GrowingCap(eqx.Module):
             raise ValueError(
                 f"`GrowingCap(num_stage=...)` must be positive, got {self.num_stage}."
             )
+        if self.start is not None and not 0 < self.start <= self.first:
+            raise ValueError(
+                "`GrowingCap(start=...)` must be positive and at most the first cap "
+                f"{self.first}, got {self.start}."
+            )
+
+    def first_weight(self) -> float:
+        """Where weights begin."""
+        return 0.1 * self.first if self.start is None else self.start
 
 
 class Smoothing(eqx.Module):
@@ -37,9 +50,9 @@ class Smoothing(eqx.Module):
 
     Normalised, the rate is divided by the largest `w`, which bounds `lambda` by
     `rate / (1 - memory)`, or by a `GrowingCap` given as `memory`; weights start at a
-    tenth of that bound. Not normalised, `lambda` keeps the scale of `w` and starts at
-    the mean it will have, `rate / (1 - memory)`. `mix` below one keeps a share of the
-    base everywhere.
+    tenth of that bound, or where the cap says. Not normalised, `lambda` keeps the scale
+    of `w` and starts at the mean it will have, `rate / (1 - memory)`. `mix` below one
+    keeps a share of the base everywhere.
     """
 
     memory: float | GrowingCap = 0.999
@@ -76,7 +89,7 @@ class Smoothing(eqx.Module):
     def start(self) -> float:
         """The weight of every point before the first update."""
         if isinstance(self.memory, GrowingCap):
-            return 0.1 * self.memory.first
+            return self.memory.first_weight()
         level = self.rate / (1 - self.memory)
         return 0.1 * level if self.is_normalised else level
 

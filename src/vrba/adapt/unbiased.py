@@ -9,17 +9,18 @@ class Unbiased(eqx.Module):
 
     With `Sampling` the plain mean square is estimated with points where it matters;
     with `Weighting` the weighted mean square is, from points drawn by the tilt instead
-    of the base. `strength` below one undoes only a part: `(p / q)**strength`.
+    of the base. `strength` below one undoes only a part: `(p / q)**strength`; zero
+    undoes nothing: with `Weighting` points are then drawn by the weights that multiply
+    their residuals, with `Sampling` it is the same as `correction=None`.
     """
 
     strength: float = eqx.field(default=1.0, converter=float)
 
     def __check_init__(self):
         """From nothing to all of it."""
-        if not 0 < self.strength <= 1:
+        if not 0 <= self.strength <= 1:
             raise ValueError(
-                f"`Unbiased(strength=...)` must lie in (0, 1], got {self.strength}; "
-                "for no correction pass `correction=None`."
+                f"`Unbiased(strength=...)` must lie in [0, 1], got {self.strength}."
             )
 
     def factor(

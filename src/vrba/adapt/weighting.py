@@ -20,7 +20,8 @@ class Weighting(AbstractPoolPolicy):
 
     The loss is `mean((weights * R)**2)` and weights start at `smoothing.start()`. With
     `correction=Unbiased()` points are drawn from the tilt instead and the weights
-    corrected for it: the same expected loss, from points where it matters.
+    corrected for it: the same expected loss, from points where it matters. With
+    `Unbiased(strength=0)` they are drawn so and not corrected.
     `scale_memory` above zero carries the scale of the tilt from batch to batch.
     """
 
@@ -51,13 +52,13 @@ class Weighting(AbstractPoolPolicy):
         return weight * factor.reshape(-1, *(1,) * (weight.ndim - 1))
 
     def mass(self, state: TiltState) -> Float[Array, " points"]:
-        """The base, or the tilt if the weights are corrected for it."""
+        """The base, or the tilt if there is a correction, of whatever strength."""
         if self.correction is None:
             return self.base(state)
         return self.floored_mass(state)
 
     def is_sampling(self) -> bool:
-        """If the weights are corrected for it."""
+        """If there is a correction, of whatever strength."""
         return self.correction is not None
 
     def is_unbiased(self) -> bool:

@@ -84,7 +84,8 @@ class OperatorRecipe(eqx.Module):
                 f"`max_steps` is {self.max_steps}, but the rate of the optimizer is "
                 f"zero from step {schedule.num_steps} on: make both the same."
             )
-        if getattr(policy, "correction", None) is not None:
+        correction = getattr(policy, "correction", None)
+        if correction is not None and correction.strength > 0:
             raise ValueError(
                 "`policy` corrects for its draws, but here it draws from a distribution"
                 " that is older than its weights: take one without `correction`."
