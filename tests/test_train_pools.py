@@ -7,7 +7,7 @@ from train_cases import tiny_recipe
 
 import vrba
 from vrba.adapt import presets
-from vrba.problems import Formulation
+from vrba.problems import AllenCahn, Formulation
 from vrba.train import Trainer
 
 UNBIASED = presets.vrba_sampling(correction=vrba.Unbiased())
@@ -98,6 +98,15 @@ def test_how_many_points_a_condition_has(num_points, given, own, expected):
 def test_how_many_measured_values_are_drawn(num_values, expected, given):
     trainer = trainer_of(Measured(num_values), num_condition_points=given)
     assert len(trainer.init().ids["data"]) == expected
+
+
+def test_values_that_are_known_exactly_are_all_trained_on_and_checked():
+    problem = AllenCahn(is_soft=True, num_initial=64)
+    trainer = Trainer(Formulation(problem), tiny_recipe(), 0)
+    state = trainer.redraw(trainer.init())
+    assert sorted(np.asarray(state.ids["initial"])) == list(range(64))
+    for rows in (trainer.pools["initial"], trainer.held_out["initial"]):
+        np.testing.assert_allclose(rows[0][:, 1], -1 + np.arange(64) / 32)
 
 
 def test_the_loss_of_a_followed_condition_is_that_of_even_draws():

@@ -30,20 +30,22 @@ def make_pools(
     """For each term the pool and the held-out points.
 
     Where there are finitely many points, as of measured values or in a cloud, a fifth
-    of 50 or more is held out; fewer are both trained on and checked.
+    of 50 or more is held out unless the condition forbids it; else all are both trained
+    on and checked.
     """
     seeds = np.random.SeedSequence(seed).generate_state(2 * len(residuals))
     pools, held_out = {}, {}
     for k, (name, residual) in enumerate(residuals.items()):
         both = [int(one) for one in seeds[2 * k : 2 * k + 2]]
-        counts = _sizes(recipe, formulation.conditions.get(name))
+        condition = formulation.conditions.get(name)
+        counts = _sizes(recipe, condition)
         if residual.num_available is None:
             pairs = zip(counts, both, strict=True)
             rows = [residual.sample(count, seed=one) for count, one in pairs]
         else:
-            rows = _split(
-                residual.sample(residual.num_available, seed=both[0]), both[1]
-            )
+            found = residual.sample(residual.num_available, seed=both[0])
+            holds_out = condition is None or condition.soft.holds_out
+            rows = _split(found, both[1]) if holds_out else [found, found]
         place = lambda part: jnp.asarray(part, dtype)
         pools[name], held_out[name] = jax.tree.map(place, rows)
     return pools, held_out

@@ -24,12 +24,14 @@ Fields = dict[str, Field]
 class Soft(eqx.Module):
     """How a condition enters the loss: its name there, its weight beside the equations,
     on how many points, and by which policy these are drawn; if not said, the recipe's
-    choice."""
+    choice. Where there are finitely many points, `holds_out` is whether a fifth of 50
+    or more is kept to select an iterate by; else all are trained on and checked."""
 
     name: str | None = None
     weight: Number = 1.0
     num_points: int | None = None
     policy: Any = None
+    holds_out: bool = True
 
     def __check_init__(self):
         """Settings in range."""

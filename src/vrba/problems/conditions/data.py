@@ -14,7 +14,8 @@ from ._base import AbstractCondition, Fields, Point, Sampled, Soft
 class Data(AbstractCondition):
     """`u = values` at `points`, one row of coordinates for each value.
 
-    Of 50 values or more a fifth is held out, to select an iterate by.
+    Of 50 values or more a fifth is held out, to select an iterate by, unless they are
+    known exactly and `soft=Soft(holds_out=False)` says so.
     """
 
     points: Any = eqx.field(converter=lambda x: as_floats("points", x))
