@@ -57,8 +57,30 @@ def test_first_order_as_published(potential, mix):
     assert recipe.max_steps == 300_000 and recipe.dtype == "float32"
     assert recipe.balance == GradientNorms(inertia=0.99975, memory=0.99)
     assert recipe.policy.smoothing.mix == mix and recipe.policy.smoothing.rate == 0.01
-    assert recipe.policy.smoothing.memory == adapt.GrowingCap(10.0, 20.0, 50_000.0)
+    cap = adapt.GrowingCap(10.0, 20.0, 50_000.0, start=0.1)
+    assert recipe.policy.smoothing.memory == cap
+    state = recipe.policy.init(4)
+    np.testing.assert_allclose(state.weight, 0.1)
+    state = recipe.policy.update(state, jnp.asarray([0.0, 1.0, 2.0, 3.0]))
+    weights = recipe.policy.weights(state)  # not corrected for how points are drawn
+    np.testing.assert_allclose(weights, state.weight)
+    shares = state.weight / jnp.sum(state.weight)
+    drawn = (1 - recipe.policy.floor) * shares + recipe.policy.floor / 4
+    np.testing.assert_allclose(recipe.policy.probability(state), drawn, rtol=1e-6)
+    assert recipe.policy.is_sampling() and not recipe.policy.is_unbiased()
     assert recipe.optimizer == optim.Adam(1e-3, optim.Decaying(0.9, 5000))
+
+
+def test_without_a_tilt_the_weights_of_the_first_order_recipe_still_grow():
+    """The control of table 1A: the same schedule for all points, drawn evenly."""
+    policy = published.adam_weighting(adapt.Linear()).policy
+    state = policy.init(4)
+    for _ in range(3):
+        state = policy.update(state, jnp.asarray([0.0, 1.0, 2.0, 3.0]))
+    decay = 1 - 0.01 / 10  # of the first cap
+    expected = 0.1 * decay**3 + 0.01 * (1 + decay + decay**2)
+    np.testing.assert_allclose(policy.weights(state), expected, rtol=1e-6)
+    np.testing.assert_allclose(policy.probability(state), 0.25)
 
 
 def test_published_forms_of_the_problems():
@@ -80,7 +102,7 @@ def test_draws_of_a_recipe_can_be_corrected():
     assert made(policy="vrba-unbiased") == made()  # as Levenberg-Marquardt has it
     around = unbiased_policy(adapt.Causal(plain.policy))
     assert around == adapt.Causal(other.policy)
-    with pytest.raises(UsageError, match="`Weighting` of the recipe has no draws"):
+    with pytest.raises(UsageError, match="`Weighting` of the recipe changes what"):
         made(recipe="adam-weighting", policy="vrba-unbiased")
 
 

@@ -108,7 +108,10 @@ def unbiased_policy(policy: adapt.AbstractPolicy) -> adapt.AbstractPolicy:
         changes = {"policy": unbiased_policy(inner)}
     elif not isinstance(policy, adapt.Sampling):
         name = type(policy).__name__
-        raise UsageError(f"The policy `{name}` of the recipe has no draws to correct.")
+        raise UsageError(
+            f"The policy `{name}` of the recipe changes what is minimised by its "
+            "weights, which a correction for its draws would not undo."
+        )
     return dataclasses.replace(policy, **changes)
 
 

@@ -31,7 +31,8 @@ class Cited:
 @dataclasses.dataclass(frozen=True)
 class Experiment:
     """Rows that differ in their policy only: a comparison. `scales` are its flags at
-    each scale, `differences` tell what is not as published at the scale `paper`."""
+    each scale, `differences` tell what is not as published at the scale `paper`, and
+    `like` names another that has the same published curves."""
 
     name: str
     title: str
@@ -40,6 +41,7 @@ class Experiment:
     scales: Mapping[str, Mapping[str, Any]]
     settings: tuple[str, ...] = ()
     differences: tuple[str, ...] = ()
+    like: str | None = None
 
     def __post_init__(self):
         """Every scale is there."""

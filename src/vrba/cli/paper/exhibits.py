@@ -2,6 +2,7 @@
 
 from ._base import Cited, Exhibit
 from .experiments import (
+    ALLEN_CAHN_512,
     ALLEN_CAHN_ADAM,
     ALLEN_CAHN_OWN,
     ALLEN_CAHN_SSBROYDEN,
@@ -18,7 +19,7 @@ _OVER_TIME = ("comparison", "arms-errors", "arms-over-time")
 TABLE1 = Exhibit(
     "table1",
     "Allen-Cahn: adaptivity with first and with second order",
-    (ALLEN_CAHN_ADAM, ALLEN_CAHN_SSBROYDEN),
+    (ALLEN_CAHN_ADAM, ALLEN_CAHN_SSBROYDEN, ALLEN_CAHN_512),
 )
 TABLE2 = Exhibit(
     "table2",
@@ -33,7 +34,11 @@ TABLE2 = Exhibit(
 TABLE3 = Exhibit("table3", "Burgers: adaptivity", (BURGERS_SSBROYDEN,))
 TABLE4 = Exhibit("table4", "Operators: adaptivity", (BUBBLE, KOLMOGOROV, WAVE))
 FIGURE1 = Exhibit(
-    "figure1", "Allen-Cahn: how it learns", (ALLEN_CAHN_SSBROYDEN,), (), _DYNAMICS
+    "figure1",
+    "Allen-Cahn: how it learns",
+    (ALLEN_CAHN_SSBROYDEN, ALLEN_CAHN_512),
+    (),
+    _DYNAMICS,
 )
 FIGURE2 = Exhibit(
     "figure2", "Burgers: how it learns", (BURGERS_SSBROYDEN,), (), _DYNAMICS

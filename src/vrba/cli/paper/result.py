@@ -47,7 +47,8 @@ def _rows(
 ) -> list[dict[str, Any]]:
     """One for each arm; what has not ended has no error. Steps of another scale are not
     those of a published curve."""
-    curves = published_curves(experiment.name) if scale == SCALES[0] else None
+    origin = experiment.like or experiment.name
+    curves = published_curves(origin) if scale == SCALES[0] else None
     found, floor = content.get("arms", {}), content.get("floor", 0.0)
     runs = content.get("runs", ())
     errors, last = (errors_of(experiment, runs, one) for one in ("selected", "last"))

@@ -1,6 +1,6 @@
 """First order, and weights that follow the residual."""
 
-from ...adapt import AbstractPotential, Exponential, presets
+from ...adapt import AbstractPotential, Exponential, Unbiased, presets
 from ...models import MLP
 from ...optim import Adam
 from ..balance import GradientNorms
@@ -12,15 +12,20 @@ def adam_weighting(potential: AbstractPotential | None = None) -> Recipe:
     gradients, in float32. (Toscano et al. 2025, table 1A)
 
     The potential is the exponential unless given. Of the exponential a fifth of the
-    base is kept, of others nothing. Weights start as Glorot and Bengio's: the published
-    ones have the same variance, but for the first and the last layer.
+    base is kept, of others nothing. As in the published program, the weights of points
+    start at 0.1, a hundredth of their cap, and points are drawn by them as well, so
+    that the quadratic one descends the L5 norm; the text has neither. Weights of the
+    network start as Glorot and Bengio's: the published ones have the same variance, but
+    for the first and the last layer.
     """
     potential = Exponential() if potential is None else potential
     mix = 0.8 if isinstance(potential, Exponential) else 1.0
     return Recipe(
         model=MLP(width=64, depth=6),
         optimizer=Adam(),
-        policy=presets.vrba(potential, mix=mix),
+        policy=presets.vrba(
+            potential, start=0.1, mix=mix, correction=Unbiased(strength=0)
+        ),
         balance=GradientNorms(inertia=0.99975, memory=0.99),
         num_points=10_000,
         pool_size=25_600,
