@@ -214,18 +214,26 @@ vrba.solve(Decay(), tiny_recipe(), run={path!r}, save_every=0.0, callback=Silent
 """
 
 
+def saved_step(path):
+    """Of the latest checkpoint; zero before the first, and while one takes the place of
+    another."""
+    try:
+        return checkpoint.load_header(RunFolder(path).checkpoint("latest"))["step"]
+    except FileNotFoundError:
+        return 0
+
+
 def test_kill_9(unbroken, tmp_path):
     path = tmp_path / "run"
     code = CHILD.format(tests=str(Path(__file__).parent), path=str(path))
-    child = subprocess.Popen([sys.executable, "-c", code])
-    latest = RunFolder(path).checkpoint("latest")
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and child.poll() is None:
-        if latest.exists() and checkpoint.load_header(latest)["step"] >= 7:
-            break
-        time.sleep(0.01)
-    child.send_signal(signal.SIGKILL)
-    assert child.wait() == -signal.SIGKILL
+    with subprocess.Popen([sys.executable, "-c", code]) as child:
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline and child.poll() is None:
+            if saved_step(path) >= 7:
+                break
+            time.sleep(0.01)
+        child.send_signal(signal.SIGKILL)
+    assert child.returncode == -signal.SIGKILL
     assert_as_if_never_stopped(resume(path), unbroken)
 
 
