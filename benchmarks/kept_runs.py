@@ -93,8 +93,16 @@ def _are_alike(new: Content, old: Content) -> bool:
         for one in (old, new)
     ]
     is_alike = is_same_data if new["settings"]["command"] == "train" else is_same
-    one, other = old["problem"], new["problem"]  # either may tell more
+    one, other = map(_problem, (old, new))  # either may tell more
     return is_same(*asked) and (is_alike(one, other) or is_alike(other, one))
+
+
+def _problem(content: Content) -> dict[str, Any]:
+    """What tells it from others: of a problem that comes with the package its name and
+    settings, since its file may change in what is none of theirs."""
+    problem = content["problem"]
+    is_shipped = problem.get("is_shipped", False)
+    return {k: v for k, v in problem.items() if not (is_shipped and k == "source")}
 
 
 def _content(

@@ -23,7 +23,8 @@ from vrba.cli.arms import BASELINE
 from vrba.cli.paper import SCALES, Exhibit
 from vrba.cli.reproduce import known_exhibits
 from vrba.core import write_atomically
-from vrba.report import exhibit_text, exhibit_title, short
+from vrba.report import differences_text, exhibit_text, exhibit_title, short
+from vrba.report.comparison_page import PICTURES
 from vrba.report.exhibit import READING
 
 from . import shelf
@@ -42,9 +43,11 @@ PAPER = (
     "`paper`: its sizes and steps, or an hour of our default; `laptop`: smaller, not "
     "to be held against what was published; of the flow and the waves it is so short "
     "that tilts hardly act. Published errors are those of last iterates. Those of "
-    "Allen-Cahn are against a reference that is itself more than 1e-5 off. Those of "
-    "the bubbles are on the validation set, ours on the test set:"
+    "Allen-Cahn are of initial values on 512 points, more than 1e-5 from the "
+    "solution with a kink. Those of the bubbles are on the validation set, ours on "
+    "the test set:"
 )
+DIFFERS = "What differs from what was published"
 HEAD = """# Results
 
 Written by `python -m benchmarks.results`, never by hand, from the files in
@@ -53,8 +56,9 @@ Written by `python -m benchmarks.results`, never by hand, from the files in
 again; `laptop` is smaller than the paper in data, points or steps, so its errors are to
 be compared with one another, not with what was published. A row that was made in
 another sitting than most is in the table and not in the pictures; minutes of runs that
-shared a machine say little. Every problem that comes with the package is on [the
-shelf](shelf.md).
+shared a machine say little. [What differs](#{anchor}) from
+what was published stands below the tables, for each experiment. Every problem that
+comes with the package is on [the shelf](shelf.md).
 
 {reading}
 
@@ -95,16 +99,20 @@ def reproduced(name: str, asked: argparse.Namespace) -> dict[str, Any]:
 
 def keep(found: dict[str, Any], figures: Path, replaces: bool = False) -> None:
     """One file for each exhibit and scale, with the runs that were kept before and are
-    missing in what was found; of a figure its pictures too, unless there are some and
-    runs are missing in these."""
+    missing in what was found; of a figure its pictures too, for each experiment unless
+    there are some and runs are missing in these."""
     stored = store(found["scale"], found, replaces=replaces)[found["name"]]
-    there = list(DOCS.glob(f"{_stem(found)}-*.png"))
-    is_whole = runs_of([found]) == runs_of([stored])
-    if is_figure(found) and (is_whole or not there):
-        for old in there:
-            old.unlink()
-        for picture in sorted(figures.glob("*.png")):
-            shutil.copyfile(picture, DOCS / f"{_stem(found)}-{picture.name}")
+    for name in found["comparisons"] if is_figure(found) else ():
+        there = list(DOCS.glob(f"{_stem(found)}-{name}-*.png"))
+        drawn = sorted(figures.glob(f"{name}-*.png"))
+        made, all_runs = (
+            {run for run in runs_of([one]) if run[0] == name} for one in (found, stored)
+        )
+        if drawn and (made == all_runs or not there):
+            for old in there:
+                old.unlink()
+            for picture in drawn:
+                shutil.copyfile(picture, DOCS / f"{_stem(found)}-{picture.name}")
 
 
 def store(
@@ -156,9 +164,11 @@ def page() -> str:
     found = kept()
     tables = [one for one in found if not is_figure(one)]
     parts = [f"#{exhibit_text(one, explains=False)}\n{made_by(one)}" for one in tables]
+    parts += [f"## {DIFFERS}\n{differences_text(tables)}"]
     drawn = [(one, pictures(one)) for one in found if is_figure(one)]
     parts += [f"## {exhibit_title(one)}\n\n{text}" for one, text in drawn if text]
-    head = HEAD.format(reading=textwrap.fill(READING, 88))
+    anchor = DIFFERS.lower().replace(" ", "-")
+    head = HEAD.format(reading=textwrap.fill(READING, 88), anchor=anchor)
     return head + behind(found) + "\n".join(parts)
 
 
@@ -169,8 +179,18 @@ def is_figure(found: dict[str, Any]) -> bool:
 
 def pictures(result: dict[str, Any]) -> str:
     """What was drawn, if it was."""
-    found = sorted(DOCS.glob(f"{_stem(result)}-*.png"))
-    return "".join(f"![{path.stem}]({path.name})\n\n" for path in found)
+    text = ""
+    for experiment in known_exhibits()[result["name"]].experiments:
+        stem = f"{_stem(result)}-{experiment.name}-"
+        rows = [r for r in result["rows"] if r.get("comparison") == experiment.name]
+        sources = [row["curve_source"] for row in rows if "curve_source" in row]
+        for path in sorted(DOCS.glob(f"{stem}*.png")):
+            title, reading = PICTURES[kind := path.stem.removeprefix(stem)]
+            if kind == "published":
+                reading += f" Where these are from: {sources[0]}."
+            name = f"{experiment.title}: {title.lower()}"
+            text += f"![{name}]({path.name})\n\n*{name}. {reading}*\n\n"
+    return text
 
 
 def made_by(result: dict[str, Any]) -> str:

@@ -129,6 +129,24 @@ def test_what_is_said_of_a_problem_may_be_older():
     assert len(joined(new, old)["runs"]) == 1
 
 
+def test_the_file_of_a_problem_that_comes_with_the_package_may_change():
+    """Not what it is called and its settings, and not the file of a user's problem."""
+    problem = {"name": "Burgers", "is_shipped": True, "source": "a"}
+    settings = {"class": "Burgers", "viscosity": 1.0}
+    problem["settings"] = settings
+
+    def num_joined(**changes):
+        new, old = comparison({("vrba", 0): 1e-4}), comparison({("uniform", 0): 1e-3})
+        new["problem"], old["problem"] = problem | changes, problem
+        return len(joined(new, old)["runs"])
+
+    assert num_joined(source="b") == 2
+    assert num_joined(settings=settings | {"is_periodic": False}) == 2
+    assert num_joined(settings=settings | {"viscosity": 2.0}) == 1
+    problem["is_shipped"] = False
+    assert num_joined() == 2 and num_joined(source="b") == 1
+
+
 def test_an_error_that_is_no_number_stays_one():
     """A file has nothing in its place."""
     old = comparison({("uniform", 0): None, ("vrba", 0): 1e-4})
@@ -151,8 +169,8 @@ def home(tmp_path, monkeypatch):
 
 def test_keeping_adds_to_all_exhibits_and_leaves_fuller_pictures(home, tmp_path):
     name = "burgers-ssbroyden"
-    picture, kept = home / "0-comparison.png", tmp_path / "kept" / "paper"
-    shown = tmp_path / "results-paper-figure2-0-comparison.png"
+    picture, kept = home / f"{name}-comparison.png", tmp_path / "kept" / "paper"
+    shown = tmp_path / f"results-paper-figure2-{name}-comparison.png"
 
     def found(exhibit, *arms):
         one = comparison({(arm, 0): 1e-3 for arm in arms})
@@ -194,18 +212,46 @@ def test_failures_are_kept_also_where_no_run_has_ended(home, tmp_path):
     assert "vrba, seed 0: no memory" in results.exhibit_text(one)
 
 
+def test_pictures_of_one_experiment_stay_while_those_of_another_come(home, tmp_path):
+    def keep(name, text):
+        one = comparison({("uniform", 0): 1e-3})
+        (home / f"{name}-comparison.png").write_bytes(text)
+        results.keep(exhibit_of("figure1", "paper", {name: joined({}, one)}), home)
+        (home / f"{name}-comparison.png").unlink()
+
+    first, second = "allen-cahn-ssbroyden", "allen-cahn-512"
+    shown = lambda name: tmp_path / f"results-paper-figure1-{name}-comparison.png"
+    keep(second, b"second")
+    keep(first, b"first")
+    assert shown(first).read_bytes() == b"first"
+    assert shown(second).read_bytes() == b"second"
+    (one,) = [one for one in results.kept() if one["name"] == "figure1"]
+    text = results.pictures(one)
+    assert (
+        "*Allen-Cahn on 512 initial points, self-scaled Broyden, sampling: curves."
+        in (text)
+    )
+    assert text.index(shown(first).name) < text.index(shown(second).name)
+
+
 def test_tables_come_first_and_figures_have_pictures_only(home, tmp_path):
     one = comparison({("uniform", 0): 1e-3, ("vrba:quadratic", 0): 1e-4})
     one["programs"] = [{"vrba": "1", "commit": "a", "jax": "2", "device": "cpu"}]
     content = {"burgers-ssbroyden": joined({}, one)}
-    (home / "0-comparison.png").write_bytes(b"a picture")
+    (home / "burgers-ssbroyden-comparison.png").write_bytes(b"a picture")
     results.keep(exhibit_of(FIGURE, "paper", content), home)
     text = results.page()
     heads = [line for line in text.splitlines() if line.startswith("## ")]
     names = [head.split(",")[0] for head in heads if ", scale" in head]
     assert names == ["## Table 2", "## Table 3", "## Figure 2"]
     figure = text[text.index("## Figure 2") :]
-    assert "![results-paper-figure2-0-comparison]" in figure and "| arm" not in figure
-    assert text.count("the median over") == 1  # how it is read is said once
+    name = "Burgers, self-scaled Broyden, sampling: curves"
+    assert (
+        f"![{name}](results-paper-figure2-burgers-ssbroyden-comparison.png)" in figure
+    )
+    assert f"*{name}. The median over seeds as a line" in figure
+    assert "| arm" not in figure
+    assert " ".join(text.split()).count(results.READING) == 1
+    assert text.count("Burgers, self-scaled Broyden, sampling:\n- ") == 1
     assert "burgers-ssbroyden: burgers --steps 7\n" in text
     assert "| later revision |" in text and "| 8.2e-9 " in text

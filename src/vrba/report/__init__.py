@@ -2,6 +2,7 @@
 
 from .bar import Bar as Bar
 from .board import Board as Board
+from .exhibit import differences_text as differences_text
 from .exhibit import exhibit_text as exhibit_text
 from .exhibit import exhibit_title as exhibit_title
 from .figures import plot_adaptivity as plot_adaptivity

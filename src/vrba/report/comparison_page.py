@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from matplotlib.figure import Figure
+
 from ..diagnose import find_stages, find_warnings
 from .figures import (
     plot_arms_dynamics,
@@ -26,6 +28,35 @@ from .markup import (
 )
 from .run import RunRecord
 from .several import ComparisonRecord
+
+PICTURES = {  # by name: what it is called, and how it is read
+    "comparison": (
+        "Curves",
+        "The median over seeds as a line, lowest to highest as a band: a lower line is "
+        "better only if the bands are apart.",
+    ),
+    "arms-dynamics": (
+        "Dynamics of learning",
+        "A lower variance means a more even residual; a higher signal-to-noise ratio "
+        "means that points agree more on where to go.",
+    ),
+    "arms-errors": (
+        "Errors of functions",
+        "Percentiles over the functions of the test set, the median over seeds as a "
+        "line, lowest to highest as bars: arms may agree on most functions and differ "
+        "on the hardest.",
+    ),
+    "arms-over-time": (
+        "Error against time",
+        "Mean and largest over the functions of the test set, the median over seeds: "
+        "who is ahead late is often not who is ahead early.",
+    ),
+    "published": (
+        "As published and here",
+        "Errors in the course of training, published ones thin and in the colour of "
+        "their arm.",
+    ),
+}
 
 
 def page_of_comparison(comparison: ComparisonRecord, out: Path) -> Page:
@@ -61,27 +92,19 @@ def _result(content: dict[str, Any]) -> str:
 def pictures_of(comparison: ComparisonRecord) -> list[Picture]:
     """All figures that there is something to show in."""
     records = comparison.records()
-    found = [
-        Picture(
-            "comparison",
-            "Curves",
-            "The median over seeds as a line, lowest to highest as a band: a lower "
-            "line is better only if the bands are apart.",
-            plot_comparison(records, comparison.measure, comparison.label),
-        )
+    drawn = {
+        "comparison": plot_comparison(records, comparison.measure, comparison.label),
+        "arms-dynamics": plot_arms_dynamics(records),
+    }
+    drawn |= _operator_figures(comparison) if comparison.is_operator else {}
+    return [
+        Picture(name, *PICTURES[name], figure)
+        for name, figure in drawn.items()
+        if figure is not None
     ]
-    dynamics = plot_arms_dynamics(records)
-    if dynamics is not None:
-        caption = (
-            "A lower variance means a more even residual; a higher signal-to-noise "
-            "ratio means that points agree more on where to go."
-        )
-        title = "Dynamics of learning"
-        found.append(Picture("arms-dynamics", title, caption, dynamics))
-    return found + (_operator_pictures(comparison) if comparison.is_operator else [])
 
 
-def _operator_pictures(comparison: ComparisonRecord) -> list[Picture]:
+def _operator_figures(comparison: ComparisonRecord) -> dict[str, Figure | None]:
     """How errors spread over functions, and over time."""
     arms = comparison.arms
     errors = {
@@ -90,28 +113,10 @@ def _operator_pictures(comparison: ComparisonRecord) -> list[Picture]:
     }
     shared = ("t", "errors over time")
     times = {arm: [run.arrays(*shared) for run in runs] for arm, runs in arms.items()}
-    drawn = (
-        (
-            "arms-errors",
-            "Errors of functions",
-            "Percentiles over the functions of the test set, the median over seeds as "
-            "a line, lowest to highest as bars: arms may agree on most functions and "
-            "differ on the hardest.",
-            plot_arms_errors(errors),
-        ),
-        (
-            "arms-over-time",
-            "Error against time",
-            "Mean and largest over the functions of the test set, the median over "
-            "seeds: who is ahead late is often not who is ahead early.",
-            plot_arms_over_time(times),
-        ),
-    )
-    return [
-        Picture(name, title, caption, found)
-        for name, title, caption, found in drawn
-        if found is not None
-    ]
+    return {
+        "arms-errors": plot_arms_errors(errors),
+        "arms-over-time": plot_arms_over_time(times),
+    }
 
 
 def _failures(content: dict[str, Any]) -> list[str]:

@@ -2,11 +2,11 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .comparison_page import address_of, pictures_of
+from .comparison_page import PICTURES, address_of, pictures_of
 from .figures import plot_published
 from .markup import PAGE, Page, Picture, Section, bullets, links, paragraph, table
 from .paired import Spread
@@ -43,17 +43,32 @@ READING = (
 
 
 def exhibit_text(content: Mapping[str, Any], explains: bool = True) -> str:
-    """As Markdown: the table, how it is read unless that is said elsewhere, what seeds
-    say, settings, and what differs."""
+    """As Markdown: the table, what seeds say and settings; how it is read and what
+    differs from what was published, unless that is said elsewhere."""
     text = f"# {exhibit_title(content)}\n\n{aligned(_rows(content))}"
     text += f"\n{READING}\n" if explains else ""
     parts = {f"What {name} says": lines for name, lines in _said(content).items()}
     parts |= {"Settings": settings} if (settings := _settings(content)) else {}
-    for title, lines in content["differences"].items():
-        parts[f"{title}, what differs from what was published"] = lines
     for head, lines in parts.items():
-        text += f"\n{head}:\n" + "".join(f"- {line}\n" for line in lines)
-    return text
+        text += listed_text(head, lines)
+    differs = ", what differs from what was published"
+    return text + (differences_text([content], differs) if explains else "")
+
+
+def differences_text(contents: Iterable[Mapping[str, Any]], added: str = "") -> str:
+    """What differs from what was published, of each experiment once; its title stands
+    before, with what is to be `added`."""
+    found = {
+        f"{title}{added}": lines
+        for content in contents
+        for title, lines in content["differences"].items()
+    }
+    return "".join(listed_text(head, lines) for head, lines in found.items())
+
+
+def listed_text(head: str, lines: Iterable[str]) -> str:
+    """A list with a head."""
+    return f"\n{head}:\n" + "".join(f"- {line}\n" for line in lines)
 
 
 def _settings(content: Mapping[str, Any]) -> list[str]:
@@ -115,19 +130,20 @@ def page_of_exhibit(
         Section("runs", "Runs", f"<p>{links(pages)}</p>"),
     ]
     head = paragraph(f"{exhibit_title(content)}. {_told(content)}", "result")
+    named = {Path(path).name: found for path, found in comparisons.items()}
     shown = [
-        Picture(f"{place}-{one.name}", f"{found.name}: {one.title}", *one[2:])
-        for place, found in enumerate(comparisons.values())
+        Picture(f"{name}-{one.name}", f"{found.name}: {one.title}", *one[2:])
+        for name, found in named.items()
         for one in pictures_of(found)
         if one.name in pictures
     ]
-    for place, (path, found) in enumerate(comparisons.items()):
-        shown += _published(content, Path(path).name, found, place)
+    for name, found in named.items():
+        shown += _published(content, name, found)
     return Page(exhibit_title(content), head, sections, shown)
 
 
 def _published(
-    content: Mapping[str, Any], name: str, found: ComparisonRecord, place: int
+    content: Mapping[str, Any], name: str, found: ComparisonRecord
 ) -> list[Picture]:
     """The published curves of one comparison beside its own, if there are any."""
     rows = [row for row in content["rows"] if row.get("comparison") == name]
@@ -136,12 +152,10 @@ def _published(
         return []
     curves = {row["word"]: row["curve"] for row in rows}
     figure = plot_published(found.records(), found.label, curves)
-    caption = (
-        "Errors in the course of training, published ones thin and in the colour of "
-        f"their arm: {rows[0]['curve_source']}."
-    )
-    title = f"{found.name}: as published and here"
-    return [Picture(f"{place}-published", title, caption, figure)]
+    kind = "published"
+    title, reading = PICTURES[kind]
+    caption = f"{reading} Where these are from: {rows[0]['curve_source']}."
+    return [Picture(f"{name}-{kind}", f"{found.name}: {title}", caption, figure)]
 
 
 def exhibit_title(content: Mapping[str, Any]) -> str:
