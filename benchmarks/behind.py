@@ -5,6 +5,7 @@ import statistics
 from typing import Any
 
 from vrba.cli import paper
+from vrba.cli.arms import BASELINE
 from vrba.cli.paper import SCALES
 from vrba.report import short
 
@@ -14,6 +15,7 @@ from .peers.groups import grouped
 from .peers.page import missed
 from .peers.results import read_results
 
+EVEN = (BASELINE, "uniform-as-published")  # no tilt that could be behind
 EXPERIMENTS = {
     one.name: one
     for exhibit in vars(paper).values()
@@ -40,32 +42,35 @@ def behind(results: list[dict[str, Any]]) -> str:
 
 
 def lagging(result: dict[str, Any]) -> list[str]:
-    """Of one exhibit."""
+    """Of one exhibit, a line for each row that is."""
     lines = []
     for row in result["rows"]:
-        ours = row.get("ours")
-        if ours is None or row["word"] in ("uniform", "uniform-as-published"):
+        if row.get("ours") is None or row["word"] in EVEN:
             continue
-        count = len(row.get("seeds", ()))
-        seeds = "one seed" if count == 1 else f"{count} seeds"
-        where = f"{row['experiment']}, {row['label']} ({result['scale']}, {seeds})"
-        if ours["median"] is None:
-            lines.append(f"{where}: the error is not finite.")
-            continue
-        gain = row.get("fair_gain", row["gain"])
-        if gain is not None and gain < 1:
-            told = f"{1 / gain:.2g} times" if gain else "infinitely many times"
-            lines.append(f"{where}: {told} the error of the fair baseline.")
-        same = [one for one in result["rows"] if one["experiment"] == row["experiment"]]
-        for rival in [one for one in same if one.get("word") == "rad"]:
-            factor = ours["median"] / (
-                (rival.get("ours") or ours)["median"] or math.inf
-            )
-            if factor > shelf.CLEARLY:
-                lines.append(f"{where}: {factor:.2g} times the error of RAD.")
-        if result["scale"] == "paper":
-            lines += [f"{where}: {told}" for told in above_published(row, result)]
+        if reasons := behind_what(row, result):
+            count = len(row.get("seeds", ()))
+            seeds = "one seed" if count == 1 else f"{count} seeds"
+            where = f"{row['experiment']}, {row['label']} ({result['scale']}, {seeds})"
+            lines.append(f"{where}: {'; '.join(reasons)}.")
     return lines
+
+
+def behind_what(row: dict[str, Any], result: dict[str, Any]) -> list[str]:
+    """What a row is behind, and how far."""
+    error = row["ours"]["median"]
+    if error is None:
+        return ["the error is not finite"]
+    found = []
+    gain = row.get("fair_gain", row["gain"])
+    if gain is not None and gain < 1:
+        told = f"{1 / gain:.2g} times" if gain else "infinitely many times"
+        found.append(f"{told} the error of the fair baseline")
+    same = [one for one in result["rows"] if one["experiment"] == row["experiment"]]
+    for rival in [one for one in same if one.get("word") == "rad"]:
+        factor = error / ((rival.get("ours") or row["ours"])["median"] or math.inf)
+        if factor > shelf.CLEARLY:
+            found.append(f"{factor:.2g} times the error of RAD")
+    return found + (above_published(row, result) if result["scale"] == "paper" else [])
 
 
 def above_published(row: dict[str, Any], result: dict[str, Any]) -> list[str]:
@@ -79,19 +84,19 @@ def above_published(row: dict[str, Any], result: dict[str, Any]) -> list[str]:
         best = min((error for error in known if error is not None), default=None)
         return told_above(ours, f"the best published of {problem_of(row)}", best)
     first = "what was published"
-    lines = told_above(ours, first, row["published"])
-    if not lines and last:
+    found = told_above(ours, first, row["published"])
+    if not found and last:
         told = told_above(last, first, row["published"])
-        lines = [f"by its last iterate {line}" for line in told]
+        found = [f"by its last iterate {one}" for one in told]
     later = "what a later revision of the paper has"
-    return lines + told_above(ours, later, row.get("revised"))
+    return found + told_above(ours, later, row.get("revised"))
 
 
 def told_above(error: float, what: str, known: float | None) -> list[str]:
     """That an error exceeds one that is known, if it does."""
     if known is None or error <= known:
         return []
-    return [f"{error / known:.2g} times {what} ({short(known)})."]
+    return [f"{error / known:.2g} times {what} ({short(known)})"]
 
 
 def lagging_on_shelf() -> list[str]:

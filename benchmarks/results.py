@@ -39,13 +39,13 @@ RESULTS, DOCS = ROOT / "results" / "reproduce", ROOT / "docs"
 PAGE, README = DOCS / "results.md", ROOT / "README.md"
 MARKS = ("<!-- written by python -m benchmarks.results -->\n", "<!-- until here -->")
 PAPER = (
-    "The problems of the paper, selected iterate (last iterate), medians over seeds. "
-    "`paper`: its sizes and steps, or an hour of our default; `laptop`: smaller, not "
-    "to be held against what was published; of the flow and the waves it is so short "
-    "that tilts hardly act. Published errors are those of last iterates. Those of "
-    "Allen-Cahn are of initial values on 512 points, more than 1e-5 from the "
-    "solution with a kink. Those of the bubbles are on the validation set, ours on "
-    "the test set:"
+    "**[The problems of the paper](docs/results.md)**, selected iterate (last "
+    "iterate), medians over seeds. `paper`: its sizes and steps, or an hour of our "
+    "default. `laptop`: smaller, not to be held against what was published; of the "
+    "flow and the waves so short that tilts hardly act. Published errors are of last "
+    "iterates; those of Allen-Cahn of initial values on 512 points, more than 1e-5 "
+    "from the solution with a kink; those of the bubbles on the validation set, ours "
+    "on the test set."
 )
 DIFFERS = "What differs from what was published"
 HEAD = """# Results
@@ -254,8 +254,9 @@ def readme() -> str:
     text = README.read_text(encoding="utf-8")
     before, rest = text.split(MARKS[0])
     _, after = rest.split(MARKS[1])
-    tables = f"{shelf.summary()}\n{PAPER}\n\n{paper_table(kept())}\n{peers.summary()}"
-    return before + MARKS[0] + tables + MARKS[1] + after
+    paper = f"{PAPER}\n\n{paper_table(kept())}"
+    parts = "\n".join([peers.summary(), paper, shelf.summary()])
+    return before + MARKS[0] + parts + MARKS[1] + after
 
 
 def write_page() -> None:

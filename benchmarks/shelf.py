@@ -189,32 +189,26 @@ def summary() -> str:
     chance = sum(0.5 ** len(found) for found in selected.values())
     told = ", ".join(busy)
     left_out = f" Not counted: {told} (the machine was busy)." if busy else ""
-    text = (
-        f"Beside evenly drawn points, of {len(counted)} problems with three seeds or "
-        f"more, the error is **lower with every seed on {wins}, higher with every seed "
-        f"on {losses}**; on the others seeds disagree. (A difference below "
-        f"{100 * (CLEARLY - 1):.0f} % is none. If both were equal, chance would give "
-        f"about {chance:.0f} and {chance:.0f}.) The error is lower by a factor of "
-        f"{_quartiles(selected)}, of last iterates of {_quartiles(last)}.{left_out} "
-        "The four largest and the three smallest factors, ordered by the smaller of "
-        "the selected and the last one:\n\n"
-        "| problem | minutes | `vrba solve` | evenly drawn points | factor for the "
-        "same seed | of last iterates |\n"
-        "|---|---|---|---|---|---|\n"
-    )
     least = {
         name: min(statistics.median(selected[name]), statistics.median(last[name]))
         for name in counted
     }
-    order = sorted(least, key=lambda name: -least[name])
-    for name in [*order[:4], *order[-3:]]:
-        arms = counted[name]["arms"]
-        errors = [arms[arm]["selected"]["median"] for arm in (OWN, BASELINE)]
-        minutes = counted[name]["settings"]["flags"]["minutes"]
-        told = [spread_text(spread(found[name])) for found in (selected, last)]
-        cells = [f"`{name}`", f"{minutes:g}", *map(short, errors), *told]
-        text += f"| {' | '.join(cells)} |\n"
-    return text
+    ends = [max(least, key=least.__getitem__), min(least, key=least.__getitem__)]
+    largest, smallest = (
+        f"`{name}` ({statistics.median(selected[name]):.2g}, of last iterates "
+        f"{statistics.median(last[name]):.2g})"
+        for name in ends
+    )
+    return (
+        f"Beside evenly drawn points, of {len(counted)} problems with three seeds or "
+        f"more, the error is **lower with every seed on {wins}, higher with every seed "
+        f"on {losses}**; on the others seeds disagree. (A difference below "
+        f"{100 * (CLEARLY - 1):.0f} % is none. If both were equal, chance would give "
+        f"about {chance:.0f} and {chance:.0f}.) It is lower by a factor of "
+        f"{_quartiles(selected)}, of last iterates of {_quartiles(last)}. Largest: "
+        f"{largest}; smallest: {smallest}.{left_out} "
+        "[All of them](docs/shelf.md).\n"
+    )
 
 
 def _quartiles(found: dict[str, tuple[float, ...]]) -> str:

@@ -1,11 +1,22 @@
 """Runs that may be held against one another."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from .arms import ARMS
 
 Runs = dict[str, list[dict[str, Any]]]
-Key = tuple[str, float, int, int, int, int, int]
+
+
+class Key(NamedTuple):
+    """What runs share."""
+
+    problem: str
+    minutes: float
+    threads: int
+    depth: int
+    width: int
+    points: int
+    pool: int
 
 
 def grouped(known: dict[str, dict[str, Any]]) -> dict[Key, Runs]:
@@ -13,8 +24,7 @@ def grouped(known: dict[str, dict[str, Any]]) -> dict[Key, Runs]:
     groups: dict[Key, Runs] = {}
     order = [arm.name for arm in ARMS]
     for run in known.values():
-        names = ("problem", "minutes", "threads", "depth", "width", "points", "pool")
-        key: Any = tuple(run["settings"][name] for name in names)
+        key = Key(*(run["settings"][name] for name in Key._fields))
         groups.setdefault(key, {}).setdefault(run["arm"], []).append(run)
     rank = lambda item: order.index(item[0]) if item[0] in order else len(order)
     return {
