@@ -16,7 +16,7 @@ from typing import Any
 from vrba.cli._base import INTERRUPTED
 from vrba.cli.names import known_problems
 from vrba.diagnose import find_warnings
-from vrba.report import ComparisonRecord, Spread, pair, short, spread, spread_text
+from vrba.report import ComparisonRecord, Spread, pair, spread_text
 
 from .commit import commit_of
 
