@@ -1,6 +1,7 @@
 """`vrba reproduce`: every table and figure, at the smallest scale."""
 
 import dataclasses
+import functools
 import itertools
 import json
 import math
@@ -24,10 +25,20 @@ from vrba.cli.reproduce import known_exhibits
 from vrba.report import exhibit_text, write_exhibit
 from vrba.report.summary import run_of
 
-pytestmark = pytest.mark.xdist_group("reproduce")  # one folder
-
 EXHIBITS = list(known_exhibits().values())
 EXPERIMENTS = {one.name: one for exhibit in EXHIBITS for one in exhibit.experiments}
+OPERATORS = {one.name for one in paper.TABLE4.experiments}
+PARTS = {"operators": OPERATORS, "problems": set(EXPERIMENTS) - OPERATORS}
+GROUPS = {part: pytest.mark.xdist_group(f"reproduce {part}") for part in PARTS}
+
+
+def part_of(exhibit):
+    (part,) = [
+        part
+        for part, names in PARTS.items()
+        if names.issuperset(one.name for one in exhibit.experiments)
+    ]
+    return part
 
 
 @pytest.fixture(scope="module")
@@ -40,22 +51,35 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def done(folder):
-    return call("reproduce", "all", "--scale", "tiny", "--out", "all", "--json")
+def make(folder):
+    """Makes all that the paper shows of operators, or of problems, once: each worker
+    has a part."""
+    words = ["reproduce", "all", "--scale", "tiny", "--out", "all", "--json"]
+    return functools.cache(
+        lambda part: call(*words, "--only", ",".join(sorted(PARTS[part])))
+    )
+
+
+@pytest.fixture
+def done(make):
+    """Problems."""
+    return make("problems")
 
 
 def read(path):
     return json.loads(Path(path).read_text())
 
 
-def test_everything_is_made(done, folder):
-    code, out, err = done
+@pytest.mark.parametrize(
+    "part", [pytest.param(part, marks=group) for part, group in GROUPS.items()]
+)
+def test_everything_is_made(make, folder, part):
+    code, out, err = make(part)
     assert code == 0, err
-    told = json.loads(out.splitlines()[-1])
-    names = [one["name"] for one in told["exhibits"]]
+    told = {one["name"]: one for one in json.loads(out.splitlines()[-1])["exhibits"]}
     tables, figures = [f"table{k}" for k in range(1, 5)], range(1, 6)
-    assert sorted(names) == sorted([*tables, *(f"figure{k}" for k in figures)])
-    for exhibit in told["exhibits"]:
+    assert sorted(told) == sorted([*tables, *(f"figure{k}" for k in figures)])
+    for exhibit in [told[one.name] for one in EXHIBITS if part_of(one) == part]:
         path = folder / "all" / "tiny" / exhibit["name"]
         assert read(path / "result.json") == exhibit
         assert (path / "table.md").read_text() == exhibit_text(exhibit)
@@ -63,8 +87,12 @@ def test_everything_is_made(done, folder):
         assert exhibit["title"] in page and "<svg" in page
 
 
-@pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda exhibit: exhibit.name)
-def test_rows_are_those_of_the_runs(done, folder, exhibit):
+@pytest.mark.parametrize(
+    "exhibit",
+    [pytest.param(one, marks=GROUPS[part_of(one)], id=one.name) for one in EXHIBITS],
+)
+def test_rows_are_those_of_the_runs(make, folder, exhibit):
+    make(part_of(exhibit))
     result = read(folder / "all" / "tiny" / exhibit.name / "result.json")
     rows = iter(result["rows"])
     for experiment in exhibit.experiments:
@@ -84,6 +112,7 @@ def test_rows_are_those_of_the_runs(done, folder, exhibit):
     assert [row["published"] for row in rows] == [c.published for c in exhibit.cited]
 
 
+@GROUPS["problems"]
 def test_more_seeds_are_added_to_what_is_there(done, folder):
     path = folder / "all" / "tiny" / "burgers-own"
     made = path / "vrba" / "seed-0" / "recipe.json"
@@ -112,6 +141,7 @@ def test_more_seeds_are_added_to_what_is_there(done, folder):
     assert code == 2 and "less than the 2" in err
 
 
+@GROUPS["problems"]
 def test_a_row_is_added_to_a_folder_that_lacks_it(done, folder):
     path = folder / "all" / "tiny" / "burgers-own"
     (there, problem), seeds = ComparisonFolder(path).read(), {"num_seeds": 1}
@@ -129,6 +159,7 @@ def test_a_row_is_added_to_a_folder_that_lacks_it(done, folder):
     (path / "comparison.json").write_text(before)
 
 
+@GROUPS["problems"]
 def test_only_some_rows_are_made(folder):
     words = ["table2", "--scale", "tiny", "--out", "some", "--json"]
     code, out, err = call("reproduce", *words, "--only", "vrba")
@@ -163,6 +194,7 @@ def test_only_some_experiments_are_made(folder, monkeypatch, only, made):
     assert found == made and code == 2  # nothing is there to make a table of
 
 
+@GROUPS["problems"]
 def test_another_experiment_in_the_folder_is_refused(done, folder):
     path = folder / "all" / "tiny" / "burgers-own" / "comparison.json"
     content = path.read_text()
@@ -174,6 +206,7 @@ def test_another_experiment_in_the_folder_is_refused(done, folder):
     assert code == 2 and not out and "was begun with other flags" in err
 
 
+@GROUPS["problems"]
 def test_failures_are_told_and_not_lost(done, folder):
     path = folder / "all" / "tiny" / "burgers-own" / "comparison.json"
     before = path.read_text()
@@ -188,6 +221,7 @@ def test_failures_are_told_and_not_lost(done, folder):
     path.write_text(before)
 
 
+@GROUPS["problems"]
 def test_a_stop_leaves_a_table_of_what_is_done(done, folder, monkeypatch):
     """The first comparison is stopped, and the others are only looked at."""
     calls = []
@@ -332,6 +366,7 @@ def test_what_was_not_published_has_no_curve():
     assert published_curves("burgers-own") is None
 
 
+@GROUPS["problems"]
 def test_published_curves_stand_beside_ours_at_the_published_scale(
     done, folder, tmp_path
 ):

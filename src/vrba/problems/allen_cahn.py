@@ -1,5 +1,6 @@
 """Allen-Cahn: two phases separate, from initial data with a kink."""
 
+import functools
 import math
 
 import jax
@@ -118,11 +119,13 @@ def _check_num_initial(num_initial: int, is_soft: bool) -> None:
         )
 
 
+@functools.cache
 def _solve(
     num_modes: int, num_steps: int, num_initial: int | None = None
 ) -> Float[np.ndarray, "101 513"]:
     """ETDRK4 for the cosine series: the solution is even. It starts from the kink, or
-    from the trigonometric polynomial through so many of its values.
+    from the trigonometric polynomial through so many of its values. It is computed once
+    in a process, and cannot be written to.
 
     Two choices keep the kink from spoiling the accuracy: the initial series is exact,
     not sampled, and the reaction is linearised about -1, its value at the kink, so that
@@ -145,7 +148,9 @@ def _solve(
     half = cosine_values(frames)[:, :: num_modes // 512]
     if num_initial is None:
         half[0] = _initial_values(np.linspace(0, 1, 257))
-    return np.concatenate([half[:, :0:-1], half], axis=1)
+    whole = np.concatenate([half[:, :0:-1], half], axis=1)
+    whole.setflags(write=False)
+    return whole
 
 
 def _initial_series(last: int) -> Float[np.ndarray, " modes"]:

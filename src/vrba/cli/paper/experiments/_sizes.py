@@ -6,12 +6,12 @@ SSBROYDEN = {
     # More points than the 2,011 parameters: with 2,000 of 20,000 the evenly drawn
     # baseline failed, see docs/decisions.md.
     "laptop": _RECIPE | {"points": 5000, "pool": 50_000, "steps": 12_000},
-    "tiny": _RECIPE | {"points": 64, "pool": 128, "width": 8, "steps": 3},
+    "tiny": _RECIPE | {"points": 64, "pool": 2048, "width": 8, "steps": 3},
 }
 OWN = {
     "paper": {"minutes": 60.0},
     "laptop": {"minutes": 10.0},
-    "tiny": {"points": 64, "pool": 128, "width": 6, "depth": 2, "steps": 2},
+    "tiny": {"points": 64, "pool": 2048, "width": 6, "depth": 2, "steps": 2},
 }
 OPERATORS = {
     "paper": {"scale": "paper"},

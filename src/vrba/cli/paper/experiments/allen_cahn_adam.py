@@ -3,7 +3,7 @@
 from .._base import Arm, Experiment
 
 _RECIPE = {"recipe": "adam-weighting"}
-_TINY = {"points": 64, "pool": 128, "width": 8, "depth": 2, "steps": 3}
+_TINY = {"points": 64, "pool": 2048, "width": 8, "depth": 2, "steps": 3}
 
 ALLEN_CAHN_ADAM = Experiment(
     "allen-cahn-adam",
