@@ -18,6 +18,7 @@ from vrba.optim import LeastSquares
 from vrba.problems import EQUATIONS, Formulation
 from vrba.train import Lines, Silent, Trainer, diagnostics
 from vrba.train.diagnostics import Budget
+from vrba.train.snapshot import _residuals
 
 pytestmark = pytest.mark.xdist_group("train")
 
@@ -356,6 +357,16 @@ def test_fields_hold_residuals_and_weights(watched):
     np.testing.assert_allclose(fields["residual decay"], expected, rtol=1e-12)
     assert np.mean(fields["pool weights"]) == pytest.approx(1.0, rel=1e-6)
     assert fields["pool points"].shape == (64, 1)
+
+
+@pytest.mark.parametrize("num_points", [65, 6_500])
+def test_residuals_on_a_grid_of_any_size(watched, num_points):
+    """Few or many times as large as the pool, which has 64 points."""
+    x = np.linspace(0, 2, num_points)
+    found = _residuals(watched, [x])
+    assert found.shape == (num_points, 1)
+    expected = watched.residual(x)["decay"]
+    np.testing.assert_allclose(found[:, 0], expected, rtol=1e-12, atol=1e-14)
 
 
 def test_a_run_that_ends_for_failed_steps_says_so():

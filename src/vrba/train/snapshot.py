@@ -14,6 +14,8 @@ from .trainer import Trainer
 
 _MOST_DRAWN = 5000
 _MOST_OF_POOL = 16_384
+_MOST_CALLS = 100  # of a program: each costs a millisecond, another program hundreds
+_AT_ONCE = 8192
 
 
 def snapshot(
@@ -50,10 +52,11 @@ def snapshot(
 
 def _residuals(solution: Solution, grid: Sequence[np.ndarray]) -> np.ndarray:
     """At all points of the grid, as many at a time as the pool has: for these the
-    program is compiled already."""
+    program is compiled already. If that were many times, another one pays."""
     trainer = solution.trainer
     points = np.stack([np.ravel(part) for part in grid], axis=1)
     size, dtype = len(trainer.pools[EQUATIONS][0]), trainer.recipe.dtype
+    size = size if len(points) <= _MOST_CALLS * size else _AT_ONCE
     missing = -len(points) % size
     padded = np.concatenate([points, np.repeat(points[:1], missing, axis=0)])
     values = jnp.zeros((size, 0), dtype)
