@@ -15,7 +15,7 @@ from .peers.groups import grouped
 from .peers.page import missed
 from .peers.results import read_results
 
-EVEN = (BASELINE, "uniform-as-published")  # no tilt that could be behind
+EVEN = (BASELINE, "uniform-as-published", "vrba:linear")  # no tilt to be behind
 EXPERIMENTS = {
     one.name: one
     for exhibit in vars(paper).values()

@@ -205,8 +205,9 @@ def summary() -> str:
         f"on {losses}**; on the others seeds disagree. (A difference below "
         f"{100 * (CLEARLY - 1):.0f} % is none. If both were equal, chance would give "
         f"about {chance:.0f} and {chance:.0f}.) It is lower by a factor of "
-        f"{_quartiles(selected)}, of last iterates of {_quartiles(last)}. Largest: "
-        f"{largest}; smallest: {smallest}.{left_out} "
+        f"{_quartiles(selected)}, of last iterates of {_quartiles(last)}. By the "
+        f"smaller of both it is largest for {largest} and smallest for {smallest}."
+        f"{left_out} "
         "[All of them](docs/shelf.md).\n"
     )
 

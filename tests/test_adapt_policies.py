@@ -1,5 +1,6 @@
 """What every policy promises: state by id, numbers that hold, errors that name."""
 
+import dataclasses
 import io
 import re
 
@@ -485,6 +486,26 @@ def test_half_a_correction_is_half_a_correction():
     np.testing.assert_allclose(
         half.weights(state) ** 2, whole.weights(state), rtol=1e-13
     )
+
+
+def test_no_correction_leaves_sampling_as_it_is_and_asks_nothing_of_draws():
+    plain = vrba.Sampling(vrba.Quadratic())
+    none = vrba.Sampling(vrba.Quadratic(), correction=vrba.Unbiased(0))
+    state = plain.update(plain.init(N), RESIDUAL)
+    for read in ("weights", "probability"):
+        one, other = (getattr(policy, read)(state) for policy in (plain, none))
+        np.testing.assert_array_equal(one, other)
+    assert not none.is_unbiased() and none.descends() == plain.descends()
+    draws = vrba.WithoutReplacement()
+    dataclasses.replace(none, draws=draws)
+    with pytest.raises(ValueError, match="needs draws whose expected counts"):
+        dataclasses.replace(none, draws=draws, correction=vrba.Unbiased())
+
+
+def test_weights_may_start_at_their_cap():
+    cap = vrba.GrowingCap(2.0, 3.0, start=2)
+    policy = vrba.Weighting(vrba.Quadratic(), smoothing=vrba.Smoothing(cap, 0.1))
+    np.testing.assert_array_equal(policy.init(3).weight, 2.0)
 
 
 def test_floor_keeps_every_point():

@@ -275,8 +275,8 @@ def test_summary_of_the_shelf_counts_seeds_and_tells_last_iterates(monkeypatch):
     assert "of 3 problems" in text and "Not counted: `busy`" in text
     assert "lower with every seed on 2, higher with every seed on 1**" in text
     assert "factor of 10 (median; quartiles 0.25 and 1e+02), of last iterates" in text
-    assert "Largest: `gains` (10, of last iterates 2)" in text
-    assert "smallest: `loses` (0.25, of last iterates 0.25)" in text
+    told = "By the smaller of both it is largest for `gains` (10, of last iterates 2)"
+    assert f"{told} and smallest for `loses` (0.25, of last iterates 0.25)." in text
 
 
 def test_page_of_the_shelf_has_warnings_and_commits():

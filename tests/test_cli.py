@@ -398,6 +398,12 @@ def test_a_problem_may_be_typed_in_many_ways(name):
     assert load_problem(name, ["is-soft=True"]).is_soft is True
 
 
+@pytest.mark.parametrize("text", ["none", "None"])
+def test_a_setting_may_be_none(text):
+    words = ["is_soft=true", f"num_initial={text}"]
+    assert load_problem("allen-cahn", words).num_initial is None
+
+
 def test_settings_become_numbers():
     assert load_problem("burgers", ["viscosity=1"]).viscosity == 1.0
     assert isinstance(load_problem("burgers", ["viscosity=1"]).viscosity, float)

@@ -66,6 +66,10 @@ def done(make):
     return make("problems")
 
 
+def titles_of(exhibit):
+    return {row["experiment"] for row in exhibit["rows"]}
+
+
 def read(path):
     return json.loads(Path(path).read_text())
 
@@ -79,12 +83,17 @@ def test_everything_is_made(make, folder, part):
     told = {one["name"]: one for one in json.loads(out.splitlines()[-1])["exhibits"]}
     tables, figures = [f"table{k}" for k in range(1, 5)], range(1, 6)
     assert sorted(told) == sorted([*tables, *(f"figure{k}" for k in figures)])
-    for exhibit in [told[one.name] for one in EXHIBITS if part_of(one) == part]:
-        path = folder / "all" / "tiny" / exhibit["name"]
+    for one in [one for one in EXHIBITS if part_of(one) == part]:
+        exhibit, path = told[one.name], folder / "all" / "tiny" / one.name
         assert read(path / "result.json") == exhibit
         assert (path / "table.md").read_text() == exhibit_text(exhibit)
         page = (path / "report.html").read_text()
-        assert exhibit["title"] in page and "<svg" in page
+        assert exhibit["title"] in page
+        assert page.count('<table class="results">') == len(titles_of(exhibit))
+        for experiment in one.experiments:  # each has its own page, and its own table
+            assert f">{experiment.title}</a>" in page
+            assert f"<p>{experiment.title}:</p>" in page
+        assert ("<svg" in page) == (part == "operators")  # others end before a check
 
 
 @pytest.mark.parametrize(
@@ -181,6 +190,18 @@ def test_only_some_rows_are_made(folder):
     ],
 )
 def test_only_some_experiments_are_made(folder, monkeypatch, only, made):
+    words = ["table2", "--scale", "tiny", "--out", "never", "--only", only]
+    assert asked_for(monkeypatch, *words) == made
+
+
+def test_all_of_everything_is_made_unless_told(folder, monkeypatch):
+    found = asked_for(monkeypatch, "all", "--out", "never")
+    every = [(one.name, arm.word) for one in EXPERIMENTS.values() for arm in one.arms]
+    assert found == set(every)
+
+
+def asked_for(monkeypatch, *words):
+    """The arms that a command would make, by experiment."""
     calls = []
 
     def carried_out(flags):
@@ -188,10 +209,8 @@ def test_only_some_experiments_are_made(folder, monkeypatch, only, made):
         return Outcome(ComparisonFolder(flags.out), {"failures": {}}, False)
 
     monkeypatch.setattr(reproduce, "carry_out", carried_out)
-    words = ["table2", "--scale", "tiny", "--out", "never", "--only", only]
-    code, *_ = call("reproduce", *words)
-    found = {(one.out.name, arm) for one in calls for arm in one.only.split(",")}
-    assert found == made and code == 2  # nothing is there to make a table of
+    assert call("reproduce", *words)[0] == 2  # nothing is there to make a table of
+    return {(one.out.name, arm) for one in calls for arm in one.only.split(",")}
 
 
 @GROUPS["problems"]

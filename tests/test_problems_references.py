@@ -175,10 +175,10 @@ def test_initial_values_of_allen_cahn_are_held_on_points_that_stay():
 @pytest.mark.parametrize(
     ("settings", "text"),
     [
-        ({"num_initial": 512}, "needs `is_soft=True`"),
-        ({"num_initial": 511, "is_soft": True}, "must be an even number"),
-        ({"num_initial": 6, "is_soft": True}, "from 8 to 4096"),
-        ({"num_initial": 5000, "is_soft": True}, "from 8 to 4096"),
+        ({"num_initial": 512}, "give `is_soft=True`"),
+        ({"num_initial": 511, "is_soft": True}, "an even number from.* got 511"),
+        ({"num_initial": 6, "is_soft": True}, "from 8 to 4096, got 6"),
+        ({"num_initial": 5000, "is_soft": True}, "from 8 to 4096, got 5000"),
     ],
 )
 def test_bad_numbers_of_initial_points_are_refused(settings, text):

@@ -186,8 +186,11 @@ def test_figure_has_a_line_and_a_band_for_each_arm():
     texts = [text.get_text() for text in steps.get_legend().get_texts()]
     assert texts == ["uniform", "rad"]
     assert "2 seeds" in figure.get_suptitle()
-    empty = plot_comparison({"uniform": []}, "error", "error")
-    assert "nothing was logged" in empty.get_suptitle()
+
+
+@pytest.mark.parametrize("records", [[], [[]], [[{"step": 1, "seconds": 1.0}]]])
+def test_nothing_is_drawn_of_what_was_not_logged(records):
+    assert plot_comparison({"uniform": records}, "error", "error") is None
 
 
 def test_published_curves_are_in_the_colour_of_their_arm():

@@ -504,6 +504,13 @@ MISTAKES = {
 }
 
 
+def test_draws_that_are_not_corrected_are_taken():
+    policy = adapt.presets.vrba_sampling(correction=adapt.Unbiased(0))
+    assert (
+        OperatorTrainer(integrals(), recipe(policy=policy), 0).recipe.policy == policy
+    )
+
+
 @pytest.mark.parametrize("message", MISTAKES)
 def test_mistakes_are_told(message):
     with pytest.raises(ValueError, match=message):

@@ -109,6 +109,12 @@ def test_values_that_are_known_exactly_are_all_trained_on_and_checked():
         np.testing.assert_allclose(rows[0][:, 1], -1 + np.arange(64) / 32)
 
 
+def test_only_finitely_many_points_can_be_all_trained_on():
+    told = "of `dirichlet x=0` is for finitely many points"
+    with pytest.raises(ValueError, match=told):
+        trainer_of(Edge(vrba.Soft(holds_out=False)))
+
+
 def test_the_loss_of_a_followed_condition_is_that_of_even_draws():
     """The mean over draws of the weighted mean square is the mean over the pool."""
     trainer = trainer_of(Edge(vrba.Soft()), policy=UNBIASED, num_condition_points=64)

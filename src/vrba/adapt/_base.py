@@ -19,9 +19,9 @@ class AbstractPolicy(eqx.Module):
     """Settings of an adaptive method; its state is apart, keyed by point id.
 
     Points drawn with `draw` and weighted with `weights` make the loss
-    `mean((weights * residual)**2)` whichever policy is used: unless corrected for its
-    draws, a policy that samples gives weights of one, and one that weighs draws from
-    the base.
+    `mean((weights * residual)**2)` whichever policy is used: unless it has a
+    `correction`, a policy that samples gives weights of one, and one that weighs draws
+    from the base.
     """
 
     draws: eqx.AbstractVar[AbstractDraw]

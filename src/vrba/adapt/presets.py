@@ -48,8 +48,10 @@ def vrba(
 ) -> Weighting:
     """The paper's weighting for first-order training: annealed, with a growing cap.
 
-    The potential is the exponential unless given, and weights start at a tenth of the
-    first cap. (Toscano et al. 2025, algorithm 1)
+    The potential is the exponential unless given. Weights start at a tenth of the first
+    cap unless `start` is given. With a `correction` points are drawn by them as well:
+    `vrba(start=0.1, correction=Unbiased(0))` is what the published program does.
+    (Toscano et al. 2025, algorithm 1)
     """
     cap = GrowingCap(first_cap, last_cap, num_stage, start)
     return Weighting(

@@ -20,7 +20,8 @@ class Unbiased(eqx.Module):
         """From nothing to all of it."""
         if not 0 <= self.strength <= 1:
             raise ValueError(
-                f"`Unbiased(strength=...)` must lie in [0, 1], got {self.strength}."
+                f"`Unbiased(strength=...)` must lie in [0, 1], got {self.strength}: 1 "
+                "undoes all of the bias, 0 none."
             )
 
     def factor(

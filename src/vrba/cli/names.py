@@ -110,7 +110,9 @@ def unbiased_policy(policy: adapt.AbstractPolicy) -> adapt.AbstractPolicy:
         name = type(policy).__name__
         raise UsageError(
             f"The policy `{name}` of the recipe changes what is minimised by its "
-            "weights, which a correction for its draws would not undo."
+            "weights, which a correction for its draws would not undo: leave `--policy "
+            "vrba-unbiased` out, or take a recipe that draws, as `--recipe "
+            "ssbroyden-sampling` does."
         )
     return dataclasses.replace(policy, **changes)
 

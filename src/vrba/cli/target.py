@@ -18,6 +18,7 @@ from ..problems import AbstractProblem
 from ._base import UsageError
 from .names import known_problems, pick
 
+_WORDS = {"true": True, "false": False, "none": None}
 _PLAIN = {"float", "int", "bool", "str", "NoneType"}
 _FILE = re.compile(r"(.+\.py)(?::(\w+))?")
 
@@ -156,7 +157,7 @@ def _value(field: dataclasses.Field, text: str) -> Any:
     try:
         value = ast.literal_eval(text.strip())
     except (ValueError, SyntaxError):
-        value = {"true": True, "false": False}.get(text.casefold(), text)
+        value = _WORDS.get(text.strip().casefold(), text)
     wanted, given = _kinds(field.type), type(value).__name__
     if given in wanted or not set(wanted) <= _PLAIN:
         return value

@@ -111,11 +111,16 @@ def _initial_values(x: Float[np.ndarray, " points"]) -> Float[np.ndarray, " poin
 def _check_num_initial(num_initial: int, is_soft: bool) -> None:
     """An even number that the coarser reference resolves, of a soft term."""
     check_count(num_initial=num_initial)
-    most = _NUM_MODES // 2
-    if not 8 <= num_initial <= most or num_initial % 2 or not is_soft:
+    if not is_soft:
         raise ValueError(
-            f"`AllenCahn(num_initial=...)` must be an even number from 8 to {most} and "
-            f"needs `is_soft=True`, got {num_initial} and is_soft={is_soft}."
+            f"`AllenCahn(num_initial={num_initial})` holds initial values in the loss, "
+            "but the ansatz has them exactly: give `is_soft=True`, too."
+        )
+    most = _NUM_MODES // 2
+    if not 8 <= num_initial <= most or num_initial % 2:
+        raise ValueError(
+            f"`AllenCahn(num_initial=...)` must be an even number from 8 to {most}, "
+            f"got {num_initial}."
         )
 
 

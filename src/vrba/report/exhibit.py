@@ -114,25 +114,27 @@ def page_of_exhibit(
         paragraph(f"{title}:") + bullets(lines)
         for title, lines in content["differences"].items()
     )
+    titles = {row.get("comparison"): row["experiment"] for row in content["rows"]}
     said = "".join(
-        paragraph(f"{name}:") + bullets(lines) for name, lines in _said(content).items()
+        paragraph(f"{titles[name]}:") + bullets(lines)
+        for name, lines in _said(content).items()
     )
     settings = bullets(lines) if (lines := _settings(content)) else ""
+    named = {Path(path).name: found for path, found in comparisons.items()}
     pages = {
-        one.name: address_of(Path(path) / PAGE, out)
-        for path, one in comparisons.items()
+        titles[Path(path).name]: address_of(Path(path) / PAGE, out)
+        for path in comparisons
     }
     sections = [
-        Section("result", "Result", table(_rows(content)) + paragraph(READING)),
+        Section("result", "Result", _tables(content) + paragraph(READING)),
         Section("said", "What it says", said or paragraph("Nothing yet.")),
         Section("settings", "Settings", settings or paragraph("Nothing yet.")),
         Section("differences", "What differs", differs or paragraph("Nothing known.")),
         Section("runs", "Runs", f"<p>{links(pages)}</p>"),
     ]
-    head = paragraph(f"{exhibit_title(content)}. {_told(content)}", "result")
-    named = {Path(path).name: found for path, found in comparisons.items()}
+    head = paragraph(_told(content), "result")
     shown = [
-        Picture(f"{name}-{one.name}", f"{found.name}: {one.title}", *one[2:])
+        Picture(f"{name}-{one.name}", f"{titles[name]}: {one.title.lower()}", *one[2:])
         for name, found in named.items()
         for one in pictures_of(found)
         if one.name in pictures
@@ -155,7 +157,8 @@ def _published(
     kind = "published"
     title, reading = PICTURES[kind]
     caption = f"{reading} Where these are from: {rows[0]['curve_source']}."
-    return [Picture(f"{name}-{kind}", f"{found.name}: {title}", caption, figure)]
+    title = f"{rows[0]['experiment']}: {title.lower()}"
+    return [Picture(f"{name}-{kind}", title, caption, figure)]
 
 
 def exhibit_title(content: Mapping[str, Any]) -> str:
@@ -184,12 +187,32 @@ def _is_comparable(content: Mapping[str, Any]) -> bool:
 
 def _rows(content: Mapping[str, Any]) -> list[list[str]]:
     """Without columns that have nothing to tell."""
-    columns = zip(_HEADS, *(_row(row) for row in content["rows"]), strict=True)
     untold = () if _is_comparable(content) else _AGAINST
-    shown = [
-        column for column in columns if any(column[1:]) and column[0] not in untold
+    rows = [_HEADS, *(_row(row) for row in content["rows"])]
+    return _told_columns(rows, untold)
+
+
+def _told_columns(
+    rows: Sequence[Sequence[str]], untold: Sequence[str] = ()
+) -> list[list[str]]:
+    """Columns that have a cell that is not empty, and are not to be left untold."""
+    columns = [
+        column
+        for column in zip(*rows, strict=True)
+        if any(column[1:]) and column[0] not in untold
     ]
-    return [list(row) for row in zip(*shown, strict=True)]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _tables(content: Mapping[str, Any]) -> str:
+    """One for each experiment, so that what came of it needs no scrolling."""
+    (_, *head), *rows = _rows(content)
+    found: dict[str, list[list[str]]] = {}
+    for experiment, *cells in rows:
+        found.setdefault(experiment, [head]).append(cells)
+    return "".join(
+        paragraph(f"{name}:") + table(_told_columns(one)) for name, one in found.items()
+    )
 
 
 def _against(row: Mapping[str, Any]) -> tuple[float | None, float | None]:

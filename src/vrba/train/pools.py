@@ -30,8 +30,8 @@ def make_pools(
     """For each term the pool and the held-out points.
 
     Where there are finitely many points, as of measured values or in a cloud, a fifth
-    of 50 or more is held out unless the condition forbids it; else all are both trained
-    on and checked.
+    of 50 or more is held out unless their condition forbids it; else all are both
+    trained on and checked.
     """
     seeds = np.random.SeedSequence(seed).generate_state(2 * len(residuals))
     pools, held_out = {}, {}
@@ -39,16 +39,26 @@ def make_pools(
         both = [int(one) for one in seeds[2 * k : 2 * k + 2]]
         condition = formulation.conditions.get(name)
         counts = _sizes(recipe, condition)
+        holds_out = condition is None or condition.soft.holds_out
         if residual.num_available is None:
+            _check_held_out(name, holds_out)
             pairs = zip(counts, both, strict=True)
             rows = [residual.sample(count, seed=one) for count, one in pairs]
         else:
             found = residual.sample(residual.num_available, seed=both[0])
-            holds_out = condition is None or condition.soft.holds_out
             rows = _split(found, both[1]) if holds_out else [found, found]
         place = lambda part: jnp.asarray(part, dtype)
         pools[name], held_out[name] = jax.tree.map(place, rows)
     return pools, held_out
+
+
+def _check_held_out(name: str, holds_out: bool) -> None:
+    """Refuses what has no meaning where points are drawn anew."""
+    if not holds_out:
+        raise ValueError(
+            f"`Soft(holds_out=False)` of `{name}` is for finitely many points, as of "
+            "`Data`; here there are as many as are wanted: leave it out."
+        )
 
 
 def policy_of(

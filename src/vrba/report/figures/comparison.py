@@ -8,7 +8,15 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ._base import STYLES, Record, draw_line, finish, new_panels, values_of
+from ._base import (
+    STYLES,
+    Record,
+    draw_line,
+    finish,
+    has_any,
+    new_panels,
+    values_of,
+)
 
 Arms = Mapping[str, Sequence[Record]]
 
@@ -25,9 +33,12 @@ class Band(NamedTuple):
     highest: np.ndarray
 
 
-def plot_comparison(arms: Arms, measure: str, label: str) -> Figure:
+def plot_comparison(arms: Arms, measure: str, label: str) -> Figure | None:
     """The logged `measure` of every arm, called `label`, against seconds and steps: the
-    median over seeds as a line, lowest to highest as a band."""
+    median over seeds as a line, lowest to highest as a band. None if nothing was
+    logged."""
+    if not any(has_any(record, measure) for runs in arms.values() for record in runs):
+        return None
     figure, panels = new_panels(2)
     for panel, (key, name) in zip(panels, _AXES.items(), strict=True):
         draw_arms(panel, arms, key, measure)
@@ -71,10 +82,9 @@ def band(records: Sequence[Record], key: str, measure: str) -> Band | None:
 
 
 def _about_seeds(arms: Arms) -> str:
-    num_seeds = max(map(len, arms.values()), default=0)
-    titles = {0: "nothing was logged: the runs ended too soon", 1: "one seed"}
+    num_seeds = max(map(len, arms.values()))
     usual = f"median of {num_seeds} seeds, lowest to highest shaded"
-    return titles.get(num_seeds, usual)
+    return "one seed" if num_seeds == 1 else usual
 
 
 def _draw(panel: Axes, found: Band | None, arm: str, style: Any) -> None:
