@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from vrba.cli import children, compare, machine
+from vrba.cli import children, compare, machine, solve, train
 from vrba.cli.main import main
 
 
@@ -32,7 +32,7 @@ def children_that_share(compiled):
 @contextlib.contextmanager
 def children_in_this_process():
     """Runs of a comparison one after another, in the process that asked for them: they
-    import nothing, and share what is compiled."""
+    import nothing, share what is compiled, and draw no page of their own."""
 
     def run_all(tasks, *, on_end, **settings):
         del settings
@@ -45,4 +45,6 @@ def children_in_this_process():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compare, "run_all", run_all)
+        for command in (solve, train):
+            patch.setattr(command, "draw_report", lambda path, **settings: None)
         yield
