@@ -12,9 +12,11 @@ from vrba.report import short
 from . import shelf
 from .peers.figure import panels_of
 from .peers.groups import grouped
-from .peers.page import missed
+from .peers.page import medians, missed
 from .peers.results import read_results
 
+TWIN = "-uniform"  # how the arm of the same name with even points ends
+AT_AN_INSTANT = 2.0  # what errors go up and down by
 EVEN = (BASELINE, "uniform-as-published", "vrba:linear")  # no tilt to be behind
 EXPERIMENTS = {
     one.name: one
@@ -27,10 +29,10 @@ EXPERIMENTS = {
 def behind(results: list[dict[str, Any]]) -> str:
     """Where a tilt is no better than the fair baseline or RAD, has no finite error, or
     exceeds what was published at the published scale, also by others on the same
-    problem; where even points are better on the shelf; where peers are near; and what
-    was not run."""
+    problem; where even points are better on the shelf or beside peers; where peers are
+    near; and what was not run."""
     lines = [line for result in results for line in lagging(result)]
-    lines += lagging_on_shelf()
+    lines += lagging_on_shelf() + lagging_beside_peers()
     told = "".join(f"- {line}\n" for line in dict.fromkeys(lines))
     none = "Nowhere, in what was run.\n"
     text = f"## Where we are behind\n\n{told or none}\n"
@@ -111,6 +113,22 @@ def lagging_on_shelf() -> list[str]:
                 told += ", but seeds disagree" if max(found) > 1 else ""
                 told += f" ({' '.join(one['warnings'])})" if one["warnings"] else ""
                 lines.append(f"`{name}` on [the shelf](shelf.md): {told}.")
+    return lines
+
+
+def lagging_beside_peers() -> list[str]:
+    """Arms that are run beside peers and are clearly above their twin with even points
+    in the end."""
+    lines = []
+    groups = grouped(read_results())
+    for title, key in panels_of(groups).items():
+        errors = medians(groups[key], "error_at_end")
+        for arm, error in errors.items():
+            ratio = error / errors.get(f"{arm}{TWIN}", math.inf)
+            if ratio > AT_AN_INSTANT:
+                where = f"`{arm}` [beside other packages](peers.md)"
+                told = f"{ratio:.2g} times the error of evenly drawn points"
+                lines.append(f"{where} ({title}, {key.minutes:g} minutes): {told}.")
     return lines
 
 

@@ -314,6 +314,28 @@ def test_arms_that_are_near_the_best_peer_are_named():
     ]
 
 
+def test_an_arm_above_its_twin_with_even_points_is_named(monkeypatch):
+    names = {"problem": "poisson", "minutes": 5.0, "threads": 1, "depth": 2}
+    settings = names | {"width": 3, "points": 8, "pool": 64, "seed": 0}
+    run = lambda arm, error: {
+        "arm": arm,
+        "settings": settings,
+        "error_at_end": error,
+        "about": {},
+    }
+    own, twin = page.OWN, f"{page.OWN}-uniform"
+
+    def told(*errors):
+        runs = map(run, (own, twin, PEER.name), errors)
+        monkeypatch.setattr(behind, "read_results", lambda: dict(enumerate(runs)))
+        return behind.lagging_beside_peers()
+
+    (line,) = told(6e-9, 1e-9, 1e-3)
+    assert line.startswith(f"`{own}` [beside other packages]")
+    assert "5 minutes): 6 times the error of evenly drawn points." in line
+    assert told(1.9e-9, 1e-9, 1e-3) == told(1e-9, 6e-9, 1e-3) == []
+
+
 def test_readme_shows_the_best_peer():
     run = lambda error: [
         {"settings": {"minutes": 20.0, "seed": 0}, "error_at_end": error}
