@@ -18,8 +18,9 @@ OWN, SOFT, SAME_OPTIMIZER = "vrba", "vrba-soft", "vrba-ssbroyden"
 IN_README = (OWN, "vrba-uniform", SAME_OPTIMIZER, SOFT)
 READING = (
     "In brackets: how many times lower than the best other; empty is what was not run. "
-    "`vrba` is what `vrba solve` does, with Levenberg-Marquardt; `-uniform` the same "
-    "with evenly drawn points; on Allen-Cahn both have an ansatz for the kink in the initial data that "
+    "`vrba` is what `vrba "
+    "solve` does, with Levenberg-Marquardt; `-uniform` the same with evenly drawn "
+    "points; on Allen-Cahn both have an ansatz for the kink in the initial data that "
     "the others lack. `-ssbroyden` and `-soft` have that problem as the others do, the "
     "former with self-scaled Broyden. Sizes are those of vrba's default, no other "
     "package was tuned, and the optimizers differ."
