@@ -141,7 +141,7 @@ def share_of_a_step() -> None:
         "PINN step": lambda: step(parameters, moments, points, jnp.ones(num_points))
     }
     policies = {
-        "vrba": vrba.presets.vrba(),
+        "vrba": vrba.presets.vrba_weighting(),
         "rba": vrba.presets.rba(),
         "effective size": vrba.Weighting(vrba.Exponential(), vrba.EffectiveSize(0.5)),
         "quadratic, effective size": vrba.Weighting(

@@ -17,7 +17,7 @@ from .peers.results import read_results
 
 TWIN = "-uniform"  # how the arm of the same name with even points ends
 AT_AN_INSTANT = 2.0  # what errors go up and down by
-EVEN = (BASELINE, "uniform-as-published", "vrba:linear")  # no tilt to be behind
+EVEN = (BASELINE, "uniform-as-published", "default:linear")  # no tilt to be behind
 EXPERIMENTS = {
     one.name: one
     for exhibit in vars(paper).values()

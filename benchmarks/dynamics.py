@@ -16,7 +16,7 @@ from pathlib import Path
 IS_LONG = True
 ROOT = Path(__file__).parents[1]
 ARMS = "uniform,vrba-sampling:quadratic,vrba-sampling:exponential"
-CASES = {"allen-cahn": ["--set", "is_soft=True"], "burgers": []}
+CASES = {"allen-cahn": ["--param", "is_soft=True"], "burgers": []}
 SCALE = ["--optimizer", "adam-ssbroyden", "--points", "2000", "--pool", "20000"]
 SCALE += ["--width", "30", "--depth", "3"]
 

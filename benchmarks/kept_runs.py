@@ -18,7 +18,7 @@ from vrba.cli.watcher import name_of_run
 from vrba.core import is_same
 from vrba.train.train_operator import is_same_data
 
-SAME = ("command", "target", "set", "flags")  # else runs are not of one comparison
+SAME = ("command", "target", "param", "flags")  # else runs are not of one comparison
 
 Content = Mapping[str, Any]
 
@@ -109,7 +109,7 @@ def _content(
     settings: Content, of: Content, runs: Iterable[Content], failures: dict[str, str]
 ) -> dict[str, Any]:
     """As a folder with these runs would have it, in the order of their settings."""
-    parts = {name: tuple(settings[name]) for name in ("set", "arms")}
+    parts = {name: tuple(settings[name]) for name in ("param", "arms")}
     asked = Settings(**{**settings, **parts})
     order = {run: place for place, run in enumerate(asked.runs())}
     found = sorted(map(_restored, runs), key=lambda r: order[r["arm"], r["seed"]])

@@ -52,7 +52,7 @@ class Arm:
     def __init__(self, pairs: Pairs, change, num_steps: int):
         recipe = change(vrba.default_operator_recipe(pairs))
         self.trainer = OperatorTrainer(pairs, recipe, 0)
-        self.num_steps = min(num_steps, self.trainer.redraw_every)
+        self.num_steps = min(num_steps, self.trainer.resample_every)
         self.state = self.trainer.init()
         self.seconds: list[float] = []
         self.go()
@@ -60,9 +60,9 @@ class Arm:
 
     def go(self) -> None:
         """A draw, as often as a run makes one, and some steps."""
-        share = self.num_steps / self.trainer.redraw_every
+        share = self.num_steps / self.trainer.resample_every
         start = time.perf_counter()
-        state = jax.block_until_ready(self.trainer.redraw(self.state))
+        state = jax.block_until_ready(self.trainer.resample(self.state))
         middle = time.perf_counter()
         self.state, _ = self.trainer.advance(state, self.num_steps)
         jax.block_until_ready(self.state)

@@ -62,10 +62,10 @@ def measure(optimizer: str, num_points: int, width: int) -> dict[str, float]:
         num_held_out=16,
     )
     trainer = Trainer(Formulation(Burgers()), recipe, 0)
-    state = trainer.redraw(trainer.init())
+    state = trainer.resample(trainer.init())
     state, _ = trainer.advance(state, 1)
     step = timed(lambda: trainer.advance(state, 1)[0].num_steps)
-    redraw = timed(lambda: trainer.redraw(state).num_redraws)
+    redraw = timed(lambda: trainer.resample(state).num_resamples)
     objective = trainer.objective(state)
     program = jax.jit(lambda params: objective.value_and_gradient(params))
     memory: Any = program.lower(state.params).compile().memory_analysis()
@@ -153,16 +153,16 @@ def race(optimizer: str, width: int) -> dict[str, float]:
         optimizer=OPTIMIZERS[optimizer],
         num_points=FEW,
         pool_size=8 * FEW,
-        redraw_every=100 if is_first_order else 15,
+        resample_every=100 if is_first_order else 15,
         num_held_out=4096,
     )
     trainer = Trainer(Formulation(Burgers()), recipe, 0)
-    state = trainer.redraw(trainer.init())
+    state = trainer.resample(trainer.init())
     trainer.advance(state, 1)
     trainer.check(state)
     start = time.process_time()
     while time.process_time() - start < RACE_SECONDS:
-        state = trainer.redraw(state) if trainer.is_due(state) else state
+        state = trainer.resample(state) if trainer.needs_resample(state) else state
         state, _ = trainer.advance(state, 20 if is_first_order else 1)
         state, _ = trainer.check(state)
     return {

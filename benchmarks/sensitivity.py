@@ -12,11 +12,11 @@ from functools import partial
 from vrba import adapt, optim
 from vrba.models import MLP
 from vrba.problems import (
-    AbstractProblem,
     Burgers,
     Helmholtz,
     KleinGordon,
     Poisson5D,
+    Problem,
     Wave,
 )
 from vrba.train import Recipe, default_recipe
@@ -62,14 +62,14 @@ def adam(rate: float) -> Recipe:
     return dataclasses.replace(recipe, policy=policy, num_points=4000)
 
 
-def with_points(problem: AbstractProblem, factor: float) -> Recipe:
+def with_points(problem: Problem, factor: float) -> Recipe:
     """The default recipe of a problem with so many times the points."""
     recipe = default_recipe(problem, MINUTES)
     num_points = int(factor * recipe.num_points)
     return dataclasses.replace(recipe, num_points=num_points)
 
 
-def elsewhere(name: str, problem: AbstractProblem) -> Group:
+def elsewhere(name: str, problem: Problem) -> Group:
     """Half the points of another problem."""
     recipes = {
         name: partial(with_points, problem, 1.0),
@@ -103,8 +103,8 @@ STUDY = Study(
         "redraw": Group(
             BASE,
             {
-                "redrawn twice as often": partial(scaled, "redraw_every", 0.5),
-                "redrawn half as often": partial(scaled, "redraw_every", 2),
+                "redrawn twice as often": partial(scaled, "resample_every", 0.5),
+                "redrawn half as often": partial(scaled, "resample_every", 2),
             },
         ),
         "network": Group(

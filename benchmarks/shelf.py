@@ -126,8 +126,8 @@ def row(name: str, found: dict[str, Any]) -> str:
         f"{settings['flags']['minutes']:g}",
         str(settings["num_seeds"]),
         ", ".join(f"{step:g}" for step in steps),
-        shown(arms.get(OWN), found["floor"]),
-        shown(arms.get(BASELINE), found["floor"]),
+        kebab_case(arms.get(OWN), found["floor"]),
+        kebab_case(arms.get(BASELINE), found["floor"]),
         *(middle(factors(found, which)) for which in ("selected", "last")),
         ", ".join(unknowns(found["runs"])),
         warned(found.get("alarms")),
@@ -156,7 +156,7 @@ def warned(names: list[str] | None) -> str:
     return "" if names is None else ", ".join(names) or "none"
 
 
-def shown(arm: dict[str, Any] | None, floor: float) -> str:
+def kebab_case(arm: dict[str, Any] | None, floor: float) -> str:
     """The median, and the range if there is more than one seed."""
     if arm is None:
         return "no run ended"

@@ -19,7 +19,7 @@ class Group(NamedTuple):
 
     baseline: str
     variants: Mapping[str, Callable[[], Recipe]]
-    problem: vrba.AbstractProblem | None = None
+    problem: vrba.Problem | None = None
 
 
 class Study(NamedTuple):
@@ -27,7 +27,7 @@ class Study(NamedTuple):
 
     name: str
     title: str
-    problem: vrba.AbstractProblem
+    problem: vrba.Problem
     minutes: float
     groups: Mapping[str, Group]
     head: str
@@ -48,7 +48,7 @@ class Study(NamedTuple):
         """What is told of it."""
         return ROOT / "docs" / f"{self.name}.md"
 
-    def own_problem(self, name: str) -> vrba.AbstractProblem | None:
+    def own_problem(self, name: str) -> vrba.Problem | None:
         """What a variant solves if it is not the problem of the study."""
         groups = self.groups.values()
         return next(one.problem for one in groups if name in one.variants)

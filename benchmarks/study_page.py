@@ -35,7 +35,7 @@ def ratios_of(found: Found, name: str, baseline: str) -> list[float]:
     return [errors[seed] / usual[seed] for seed in errors if seed in usual]
 
 
-def shown(values: list[float]) -> str:
+def kebab_case(values: list[float]) -> str:
     """The median, and the ends."""
     return spread_text(spread(values)) if values else "none"
 
@@ -86,8 +86,8 @@ def rows(study: Study, found: Found) -> list[str]:
             errors = errors_of(found[name])
             steps = [float(run["step"]) for run in found[name]]
             ratios = ratios_of(found, name, group.baseline)
-            cells = [title, name, shown(list(errors.values())), group.baseline]
-            cells += [shown_ratio(ratios), shown(steps), str(len(errors))]
+            cells = [title, name, kebab_case(list(errors.values())), group.baseline]
+            cells += [shown_ratio(ratios), kebab_case(steps), str(len(errors))]
             lines.append(f"| {' | '.join(cells)} |")
     return lines
 
@@ -138,7 +138,7 @@ def sizes(study: Study) -> str:
     network = f"{model.depth}x{model.width}" if isinstance(model, vrba.MLP) else "own"
     return (
         f"The {group.baseline}: {recipe.num_points:,} of {recipe.pool_size:,} points, "
-        f"redrawn after {recipe.redraw_every} steps, network {network}."
+        f"redrawn after {recipe.resample_every} steps, network {network}."
     )
 
 

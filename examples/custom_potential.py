@@ -13,7 +13,7 @@ import vrba
 POTENTIAL = vrba.Custom(lambda s: s**2 + s**4)
 
 
-def solve(problem: vrba.AbstractProblem, **settings) -> vrba.Solution:
+def solve(problem: vrba.Problem, **settings) -> vrba.Solution:
     """A solution with points drawn by the potential."""
     policy = vrba.Sampling(
         POTENTIAL,
@@ -30,4 +30,4 @@ if __name__ == "__main__":
     solution = solve(vrba.problems.Burgers(), max_steps=num_steps)
     policy = solution.trainer.recipe.policy
     print(f"u(0.5, 0.1) = {float(solution(0.5, 0.1)):.6f}")
-    print(f"The tilt alone would descend the {policy.descends()}.")
+    print(f"The tilt alone would descend the {policy.objective_norm()}.")

@@ -6,10 +6,10 @@
 import jax.numpy as jnp
 import numpy as np
 
-from vrba import AbstractProblem, Ansatz, Box, Periodic
+from vrba import Ansatz, Box, Periodic, Problem
 
 
-class FastWave(AbstractProblem):
+class FastWave(Problem):
     speed: float = 30.0
     domain = Box(t=(0, 1), x=(0, 2 * np.pi))
 

@@ -6,11 +6,11 @@
 import jax.numpy as jnp
 import numpy as np
 
-from vrba import AbstractProblem, Ansatz, Box
+from vrba import Ansatz, Box, Problem
 from vrba.problems import Burgers, Reference
 
 
-class HalfBurgers(AbstractProblem):
+class HalfBurgers(Problem):
     viscosity: float = 0.01 / np.pi
     domain = Box(t=(0, 1), x=(0, 1))
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from vrba import AbstractProblem, Ansatz, Box, Data, Reference, Unknown
+from vrba import Ansatz, Box, Data, Problem, Reference, Unknown
 
 DAMPING, STIFFNESS, NOISE = 0.4, 9.0, 0.01
 FREQUENCY = np.sqrt(STIFFNESS - DAMPING**2 / 4)
@@ -14,7 +14,7 @@ def displacement(t):
     return np.exp(-DAMPING * t / 2) * turned
 
 
-class Oscillator(AbstractProblem):  # let go at rest, then read 100 times
+class Oscillator(Problem):  # let go at rest, then read 100 times
     domain = Box(t=(0, 5))
     unknowns = {"damping": Unknown(0.0), "stiffness": Unknown(5.0, is_positive=True)}
 

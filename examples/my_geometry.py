@@ -3,13 +3,13 @@
 import jax.numpy as jnp
 import numpy as np
 
-from vrba import AbstractProblem, Dirichlet, Disk, Polygon, Robin
+from vrba import Dirichlet, Disk, Polygon, Problem, Robin
 
 HOLE = Disk(0.4, x=0.1, y=-0.1)
 PLATE = Polygon([(-1, -1), (1, -1), (1, 0.5), (0.5, 1), (-1, 1)])  # one corner cut off
 
 
-class CooledPlate(AbstractProblem):  # it loses heat to the air, more through the hole
+class CooledPlate(Problem):  # it loses heat to the air, more through the hole
     loss: float = 2.0
     cooling: float = 3.0
     domain = PLATE - HOLE

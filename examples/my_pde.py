@@ -3,10 +3,10 @@
 import jax.numpy as jnp
 import numpy as np
 
-from vrba import AbstractProblem, Ansatz, Box, Neumann
+from vrba import Ansatz, Box, Neumann, Problem
 
 
-class TwoSubstances(AbstractProblem):  # they diffuse and turn into each other
+class TwoSubstances(Problem):  # they diffuse and turn into each other
     rate: float = 2.0
     fields = ("u", "v")
     domain = Box(t=(0, 1), x=(0, 1))

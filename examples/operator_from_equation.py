@@ -7,7 +7,7 @@ function of the place and of which start it was, `solution(t, x, c1, c2, c3, c4)
 import jax.numpy as jnp
 import numpy as np
 
-from vrba import AbstractProblem, Ansatz, Box, Branched
+from vrba import Ansatz, Box, PhysicsInformedDeepONet, Problem
 
 NAMES = ("c1", "c2", "c3", "c4")  # what says which start: coordinates like any other
 
@@ -17,10 +17,10 @@ def series(x, c, fn=jnp.sin):
     return sum(c[k - 1] * fn(k * np.pi * x) / k**2 for k in range(1, len(c) + 1))
 
 
-class AnyBurgers(AbstractProblem):
+class AnyBurgers(Problem):
     viscosity: float = 0.1
     domain = Box(t=(0, 1), x=(0, 1), **dict.fromkeys(NAMES, (-1, 1)))
-    model = Branched(coefficients=NAMES)
+    model = PhysicsInformedDeepONet(coefficients=NAMES)
 
     def equations(self, u, *coordinates):
         return {"momentum": u.t + u * u.x - self.viscosity * u.xx}

@@ -6,10 +6,10 @@
 import jax.numpy as jnp
 import numpy as np
 
-from vrba import AbstractProblem, Ansatz, Box, solve
+from vrba import Ansatz, Box, Problem, solve
 
 
-class HeatSweep(AbstractProblem):  # a rod that cools, however well it conducts
+class HeatSweep(Problem):  # a rod that cools, however well it conducts
     domain = Box(t=(0, 1), x=(0, 1), k=(0.1, 1.0))
 
     def equations(self, u, t, x, k):

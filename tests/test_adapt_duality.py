@@ -197,7 +197,7 @@ def test_slip_f_the_norm_that_is_descended(potential, objective, kind):
         each = jax.vmap(lambda w, r: objective.mean(w[None], r[None]))
         return jnp.sum(policy.probability(state) * each(weight, residual_fn(params)))
 
-    exponent = float(policy.descends().removeprefix("L").split(" ")[0])
+    exponent = float(policy.objective_norm().removeprefix("L").split(" ")[0])
     norm = lambda params: jnp.mean(jnp.abs(residual_fn(params)) ** exponent)
     alike = collinear(jax.grad(expected_loss)(params), jax.grad(norm)(params))
     np.testing.assert_allclose(alike, 1, atol=1e-12)
@@ -206,12 +206,12 @@ def test_slip_f_the_norm_that_is_descended(potential, objective, kind):
 
 
 def test_slip_f_published_settings_say_three_and_four():
-    assert vrba.Sampling(vrba.Quadratic()).descends() == "L3 norm"
-    assert vrba.presets.rba().descends() == "L4 norm"
-    assert vrba.presets.uniform().descends() == "L2 norm"
+    assert vrba.Sampling(vrba.Quadratic()).objective_norm() == "L3 norm"
+    assert vrba.presets.rba().objective_norm() == "L4 norm"
+    assert vrba.presets.uniform().objective_norm() == "L2 norm"
     unbiased = vrba.Sampling(vrba.Quadratic(), correction=vrba.Unbiased())
-    assert unbiased.descends() == "L2 norm"
-    assert "Exponential" in vrba.Weighting(vrba.Exponential()).descends()
+    assert unbiased.objective_norm() == "L2 norm"
+    assert "Exponential" in vrba.Weighting(vrba.Exponential()).objective_norm()
 
 
 def test_slip_g_pure_noise_has_a_signal_until_it_is_debiased():
@@ -244,9 +244,9 @@ def test_a_tilt_outside_the_base_is_worth_nothing():
 
 def test_corrections_leave_the_rest_of_the_tilt():
     half = vrba.Weighting(vrba.Quadratic(), correction=vrba.Unbiased(0.5))
-    assert half.descends() == "L4.5 norm"
+    assert half.objective_norm() == "L4.5 norm"
     none = vrba.Weighting(vrba.Quadratic(), correction=vrba.Unbiased(0))
-    assert none.descends() == "L5 norm"
+    assert none.objective_norm() == "L5 norm"
 
 
 def test_duality_takes_integers_and_refuses_what_is_not_finite():

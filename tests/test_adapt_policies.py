@@ -16,10 +16,10 @@ from rooms import concrete
 
 import vrba
 from vrba.adapt import (
-    AbstractAround,
     AbstractPolicy,
     AbstractTilting,
     AbstractTimed,
+    AbstractWrapper,
     Hybrid,
     LocalAverage,
 )
@@ -34,8 +34,10 @@ BUILT = {
     "LocalAverage": LocalAverage(vrba.Weighting(vrba.Cosh()), RING),
     "Capped": vrba.Capped(vrba.Sampling(vrba.Quadratic()), 1.5),
     "Causal": vrba.Causal(vrba.Sampling(vrba.Quadratic()), 2.0, 5),
-    "Windows": vrba.Windows(vrba.Sampling(vrba.Quadratic()), 2, max_updates=1),
-    "growing": vrba.presets.vrba(num_stage=3),
+    "TimeWindowWeights": vrba.TimeWindowWeights(
+        vrba.Sampling(vrba.Quadratic()), 2, max_updates=1
+    ),
+    "growing": vrba.presets.vrba_weighting(num_stage=3),
     "unbiased": vrba.Sampling(vrba.Cosh(), correction=vrba.Unbiased()),
     "unbiased_capped": vrba.Capped(
         vrba.Sampling(vrba.Quadratic(), correction=vrba.Unbiased()), 1.5
@@ -52,7 +54,14 @@ VARIANTS = ("growing", "rba", "rad", "uniform", "half_unbiased")
 VARIANTS += ("unbiased", "unbiased_capped", "unbiased_weights", "drawn_weights")
 CORE = [name for name in BUILT if name not in VARIANTS]
 # What all policies inherit is looked at once for each way to hold a state.
-KINDS = ["Weighting", "Sampling", "SelfAdaptive", "BRDR", "LocalAverage", "Windows"]
+KINDS = [
+    "Weighting",
+    "Sampling",
+    "SelfAdaptive",
+    "BRDR",
+    "LocalAverage",
+    "TimeWindowWeights",
+]
 TILTING = [n for n in BUILT if isinstance(BUILT[n], AbstractTilting)]
 RESIDUAL = jnp.asarray(np.random.default_rng(0).normal(size=N))
 
@@ -86,7 +95,7 @@ def test_weights_and_probabilities_are_sound(name, keys):
     ids = policy.draw(state, 10, key=next(keys))
     assert ids.shape == (10,) and jnp.all((ids >= 0) & (ids < N))
     assert state.status == vrba.Status.ok and state.num_rejected == 0
-    assert isinstance(policy.descends(), str)
+    assert isinstance(policy.objective_norm(), str)
     np.testing.assert_allclose(
         policy.loss(state, RESIDUAL[ids], ids),
         policy.objective.mean(policy.weights(state, ids), RESIDUAL[ids]),
@@ -351,7 +360,7 @@ def test_norm_over_equations_does_not_overflow():
 
 @given(st.integers(0, 2**31 - 1))
 def test_weights_stay_below_the_growing_cap(seed):
-    policy = vrba.presets.vrba(eta=0.5, first_cap=2, last_cap=4, num_stage=5)
+    policy = vrba.presets.vrba_weighting(eta=0.5, first_cap=2, last_cap=4, num_stage=5)
     rng, state, weight = np.random.default_rng(seed), policy.init(5), np.full(5, 0.2)
     for k in range(25):
         residual = rng.exponential(size=5)
@@ -495,7 +504,7 @@ def test_no_correction_leaves_sampling_as_it_is_and_asks_nothing_of_draws():
     for read in ("weights", "probability"):
         one, other = (getattr(policy, read)(state) for policy in (plain, none))
         np.testing.assert_array_equal(one, other)
-    assert not none.is_unbiased() and none.descends() == plain.descends()
+    assert not none.is_unbiased() and none.objective_norm() == plain.objective_norm()
     draws = vrba.WithoutReplacement()
     dataclasses.replace(none, draws=draws)
     with pytest.raises(ValueError, match="needs draws whose expected counts"):
@@ -571,7 +580,7 @@ def test_local_average_finds_the_nearest_points():
 AROUND = {
     "LocalAverage": LocalAverage(BUILT["Sampling"], RING),
     "Causal": vrba.Causal(BUILT["Sampling"]),
-    "Windows": vrba.Windows(BUILT["Sampling"]),
+    "TimeWindowWeights": vrba.TimeWindowWeights(BUILT["Sampling"]),
     "Capped": vrba.Capped(BUILT["Sampling"]),
 }
 
@@ -584,7 +593,7 @@ def test_inner_state_is_that_of_the_wrapped_policy(name):
 
 
 def test_every_policy_around_another_is_looked_into():
-    assert {kind.__name__ for kind in concrete("vrba.adapt", AbstractAround)} == set(
+    assert {kind.__name__ for kind in concrete("vrba.adapt", AbstractWrapper)} == set(
         AROUND
     )
 

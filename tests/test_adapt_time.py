@@ -20,7 +20,7 @@ ONE_BAD = np.where(np.arange(N)[:, None] == 7, np.nan, POINTS)
 RESIDUAL = jnp.asarray(RNG.normal(size=N))
 INNER = vrba.presets.vrba_sampling(correction=vrba.Unbiased())
 CAUSAL = vrba.Causal(INNER, 3.0, 4, axis=1)
-WINDOWS = vrba.Windows(INNER, 4, 0.1, 3, axis=1)
+WINDOWS = vrba.TimeWindowWeights(INNER, 4, 0.1, 3, axis=1)
 QUARTER = np.minimum(TIMES + 1, 3.5).astype(int)  # four windows of length one
 
 
@@ -135,7 +135,7 @@ def test_no_point_beyond_the_front_is_drawn_and_all_are_in_the_end(keys):
 
 
 def test_windows_weigh_and_draw_nothing_beyond_the_front():
-    policy = vrba.Windows(vrba.Weighting(vrba.Quadratic()), 4, axis=1)
+    policy = vrba.TimeWindowWeights(vrba.Weighting(vrba.Quadratic()), 4, axis=1)
     state = policy.update(init(policy), RESIDUAL)
     for beyond in (policy.weights(state), policy.mass(state), policy.tilt(state)):
         np.testing.assert_array_equal(beyond[QUARTER > 0], 0)
@@ -143,7 +143,7 @@ def test_windows_weigh_and_draw_nothing_beyond_the_front():
 
 
 def test_the_tilt_inside_a_window_does_not_see_what_is_beyond():
-    policy = vrba.Windows(INNER, 4, 1e-9, axis=1)
+    policy = vrba.TimeWindowWeights(INNER, 4, 1e-9, axis=1)
     one, two = (
         policy.update(init(policy), jnp.where(QUARTER == 0, RESIDUAL, scale))
         for scale in (1.0, 1e3)
@@ -197,13 +197,13 @@ def test_a_saved_state_goes_on_bit_for_bit(policy, dtype, tmp_path):
 
 def test_a_run_with_windows_goes_on_bit_for_bit(tmp_path):
     """Through the trainer: pools bring their times, checkpoints keep the front."""
-    policy = vrba.Windows(INNER, 3, max_updates=2)
+    policy = vrba.TimeWindowWeights(INNER, 3, max_updates=2)
     recipe = tiny_recipe(policy=policy, optimizer=vrba.optim.Adam())
     trainer = Trainer(Formulation(Decay()), recipe, 0)
     times = trainer.pools[EQUATIONS][0][:, 0]  # of a pool in (0, 2)
 
     def go_on(state):
-        return trainer.advance(trainer.redraw(state), 2)[0]
+        return trainer.advance(trainer.resample(state), 2)[0]
 
     state = go_on(trainer.init())
     assert jnp.max(times[state.ids[EQUATIONS]]) <= 2 / 3 + 0.02
@@ -223,15 +223,21 @@ def test_a_run_with_windows_goes_on_bit_for_bit(tmp_path):
     [
         (lambda: vrba.Causal(INNER, tolerance=0), "tolerance"),
         (lambda: vrba.Causal(INNER, num_bins=0), "num_bins"),
-        (lambda: vrba.Windows(INNER, num_windows=0), "num_windows"),
-        (lambda: vrba.Windows(INNER, tolerance=2), "tolerance"),
-        (lambda: vrba.Windows(INNER, max_updates=0), "max_updates"),
+        (lambda: vrba.TimeWindowWeights(INNER, num_windows=0), "num_windows"),
+        (lambda: vrba.TimeWindowWeights(INNER, tolerance=2), "tolerance"),
+        (lambda: vrba.TimeWindowWeights(INNER, max_updates=0), "max_updates"),
         (lambda: vrba.Capped(INNER, multiple=0), "multiple"),
         (lambda: vrba.Capped(INNER, quantile=1), "quantile"),
         (lambda: vrba.Causal(INNER).init(N), "give `init` its `points`"),
         (lambda: vrba.Causal(INNER).init(N, points=POINTS[:3]), "40 rows.*got 3"),
-        (lambda: vrba.Windows(INNER, axis=2).init(N, points=POINTS), "2, got 2"),
-        (lambda: vrba.Windows(INNER).init((N, 2), points=POINTS), "one number"),
+        (
+            lambda: vrba.TimeWindowWeights(INNER, axis=2).init(N, points=POINTS),
+            "2, got 2",
+        ),
+        (
+            lambda: vrba.TimeWindowWeights(INNER).init((N, 2), points=POINTS),
+            "one number",
+        ),
         (lambda: vrba.Capped(INNER).init((N, 2)), "one number"),
         (lambda: vrba.Capped(None), "`policy` must be of the kind `AbstractPolicy`"),
         (lambda: vrba.LocalAverage("vrba"), "`policy` must be of the kind"),
@@ -239,10 +245,16 @@ def test_a_run_with_windows_goes_on_bit_for_bit(tmp_path):
         (lambda: vrba.Weighting(vrba.Quadratic), r"write `Quadratic\(...\)`"),
         (lambda: vrba.Hybrid(None), "`potential` must be of the kind"),
         (lambda: vrba.Causal(INNER).init(N, points=ONE_BAD), r"nan\] in row 7"),
-        (lambda: vrba.Windows(INNER).init(N, points=ONE_BAD), "must be finite"),
+        (
+            lambda: vrba.TimeWindowWeights(INNER).init(N, points=ONE_BAD),
+            "must be finite",
+        ),
         (lambda: vrba.LocalAverage(INNER).init(N, points=ONE_BAD), "must be finite"),
         (lambda: vrba.Causal(INNER).init(N, points=POINTS[:, 0]), "two axes.*40,"),
-        (lambda: vrba.Windows(INNER).init(N, points=[0.0] * N), "two axes.*40,"),
+        (
+            lambda: vrba.TimeWindowWeights(INNER).init(N, points=[0.0] * N),
+            "two axes.*40,",
+        ),
     ],
 )
 def test_bad_settings_are_named(build, name, as_a_user):

@@ -44,7 +44,7 @@ def comparison(errors, **changes):
         for (arm, seed), error in errors.items()
     ]
     arms = list(dict.fromkeys(arm for arm, _ in errors))
-    settings = {"command": "solve", "target": "burgers", "set": [], "arms": arms}
+    settings = {"command": "solve", "target": "burgers", "param": [], "arms": arms}
     settings |= {"first_seed": 0, "num_seeds": 1, "flags": {"steps": 7}}
     return {
         "settings": settings | {"num_threads": 1} | changes,
@@ -61,16 +61,16 @@ def errors_in(content):
 
 def test_arms_of_two_sittings_are_one_comparison():
     first = comparison({("uniform", 0): 1e-3, ("rad", 0): 5e-4, ("rad", 1): 1e-5})
-    second = comparison({("vrba", 0): 1e-4, ("rad", 0): 2e-4})
+    second = comparison({("default", 0): 1e-4, ("rad", 0): 2e-4})
     both = joined(second, first)
     assert errors_in(both) == {
-        ("vrba", 0): 1e-4,
+        ("default", 0): 1e-4,
         ("uniform", 0): 1e-3,
         ("rad", 0): 2e-4,
         ("rad", 1): 1e-5,
     }
     assert both["programs"] == [{"commit": "vrba"}, {"commit": "uniform"}]
-    assert both["against_baseline"]["vrba"]["median"] == pytest.approx(0.1)
+    assert both["against_baseline"]["default"]["median"] == pytest.approx(0.1)
     assert any("2 versions of the program" in line for line in both["warnings"])
     assert both["settings"]["num_seeds"] == 2
 
@@ -78,16 +78,16 @@ def test_arms_of_two_sittings_are_one_comparison():
 def test_a_run_that_ended_in_one_sitting_has_not_failed_in_the_other():
     first = comparison({("uniform", 0): 1e-3})
     first["failures"] = {"rad, seed 1": "no memory", "vrba, seed 0": "no time"}
-    second = comparison({("vrba", 0): 1e-4})
+    second = comparison({("default", 0): 1e-4})
     second["failures"] = {"uniform, seed 0": "stopped", "rba, seed 0": "no such thing"}
     left = {"rad, seed 1": "no memory", "rba, seed 0": "no such thing"}
     assert joined(second, first)["failures"] == left
     assert joined(first, second)["failures"] == left
     failed = {"failures": {"rad, seed 0": "no memory"}}
-    assert joined(failed, comparison({("vrba", 0): 1e-4}))["failures"] == {
+    assert joined(failed, comparison({("default", 0): 1e-4}))["failures"] == {
         "rad, seed 0": "no memory"
     }
-    assert joined(comparison({("vrba", 0): 1e-4}), failed)["failures"] == {
+    assert joined(comparison({("default", 0): 1e-4}), failed)["failures"] == {
         "rad, seed 0": "no memory"
     }
 
@@ -96,12 +96,12 @@ def test_a_run_that_ended_in_one_sitting_has_not_failed_in_the_other():
     "change",
     [
         lambda old: old["settings"].update(flags={"steps": 8}),
-        lambda old: old["settings"].update(set=["viscosity=1"]),
+        lambda old: old["settings"].update(param=["viscosity=1"]),
         lambda old: old["problem"].update(viscosity=2.0),
     ],
 )
 def test_runs_of_another_comparison_are_not_taken(change):
-    new = comparison({("vrba", 0): 1e-4})
+    new = comparison({("default", 0): 1e-4})
     old = comparison({("uniform", 0): 1e-3})
     assert len(joined(new, copy.deepcopy(old))["runs"]) == 2
     change(old)
@@ -110,17 +110,17 @@ def test_runs_of_another_comparison_are_not_taken(change):
 
 @pytest.mark.parametrize("flags, count", [({"steps": 7}, 2), ({"minutes": 1.0}, 1)])
 def test_of_a_time_threads_must_be_the_same(flags, count):
-    new = comparison({("vrba", 0): 1e-4}, flags=flags, num_threads=8)
+    new = comparison({("default", 0): 1e-4}, flags=flags, num_threads=8)
     old = comparison({("uniform", 0): 1e-3}, flags=flags)
     assert len(joined(new, old)["runs"]) == count
 
 
 def test_what_is_said_of_a_problem_may_be_older():
     """Of an equation a setting was added, of data how many are held out."""
-    new, old = comparison({("vrba", 0): 1e-4}), comparison({("uniform", 0): 1e-3})
+    new, old = comparison({("default", 0): 1e-4}), comparison({("uniform", 0): 1e-3})
     new["problem"]["is_periodic"] = False
     assert len(joined(new, old)["runs"]) == 2 == len(joined(old, new)["runs"])
-    new = comparison({("vrba", 0): 1e-4}, command="train")
+    new = comparison({("default", 0): 1e-4}, command="train")
     old = comparison({("uniform", 0): 1e-3}, command="train")
     new["problem"], old["problem"] = {"inputs": "a", "held_out": 3}, {"inputs": "a"}
     new["runs"][0]["error"]["train"] = 1e-5  # which was not measured before
@@ -136,7 +136,10 @@ def test_the_file_of_a_problem_that_comes_with_the_package_may_change():
     problem["settings"] = settings
 
     def num_joined(**changes):
-        new, old = comparison({("vrba", 0): 1e-4}), comparison({("uniform", 0): 1e-3})
+        new, old = (
+            comparison({("default", 0): 1e-4}),
+            comparison({("uniform", 0): 1e-3}),
+        )
         new["problem"], old["problem"] = problem | changes, problem
         return len(joined(new, old)["runs"])
 
@@ -149,12 +152,12 @@ def test_the_file_of_a_problem_that_comes_with_the_package_may_change():
 
 def test_an_error_that_is_no_number_stays_one():
     """A file has nothing in its place."""
-    old = comparison({("uniform", 0): None, ("vrba", 0): 1e-4})
+    old = comparison({("uniform", 0): None, ("default", 0): 1e-4})
     even, ours = joined({}, old)["runs"]
     assert even["error"]["last"] == math.inf == even["residual_l2"]
     assert ours["error"]["last"] == 1e-4
     table = exhibit_of(TABLE, "paper", {NAME: joined({}, old)})
-    (row,) = [r for r in table["rows"] if r.get("word") == "vrba" and r["ours"]]
+    (row,) = [r for r in table["rows"] if r.get("word") == "default" and r["ours"]]
     assert row["gain"] is None and row["ours"]["median"] == 1e-4
 
 
@@ -182,15 +185,15 @@ def test_keeping_adds_to_all_exhibits_and_leaves_fuller_pictures(home, tmp_path)
         return {row["word"] for row in own if row["ours"]}
 
     picture.write_bytes(b"two arms")
-    results.keep(found(FIGURE, "uniform", "vrba:quadratic"), home)
+    results.keep(found(FIGURE, "uniform", "default:quadratic"), home)
     results.keep(found(TABLE, "uniform"), home)
-    assert words(FIGURE) == words(TABLE) == {"uniform", "vrba:quadratic"}
+    assert words(FIGURE) == words(TABLE) == {"uniform", "default:quadratic"}
     picture.write_bytes(b"one arm")
     results.keep(found(FIGURE, "rad"), home)
-    assert words(FIGURE) == words(TABLE) == {"uniform", "vrba:quadratic", "rad"}
+    assert words(FIGURE) == words(TABLE) == {"uniform", "default:quadratic", "rad"}
     assert shown.read_bytes() == b"two arms"
     picture.write_bytes(b"three arms")
-    whole = found(FIGURE, "uniform", "vrba:quadratic", "rad")
+    whole = found(FIGURE, "uniform", "default:quadratic", "rad")
     results.keep(whole, home)
     assert shown.read_bytes() == b"three arms"
     other = copy.deepcopy(whole)
@@ -231,11 +234,11 @@ def test_pictures_of_one_experiment_stay_while_those_of_another_come(home, tmp_p
         "*Allen-Cahn on 512 initial points, self-scaled Broyden, sampling: curves."
         in (text)
     )
-    assert text.index(shown(first).name) < text.index(shown(second).name)
+    assert text.index(shown(first).name) < text.index(kebab_case(second).name)
 
 
 def test_tables_come_first_and_figures_have_pictures_only(home, tmp_path):
-    one = comparison({("uniform", 0): 1e-3, ("vrba:quadratic", 0): 1e-4})
+    one = comparison({("uniform", 0): 1e-3, ("default:quadratic", 0): 1e-4})
     one["programs"] = [{"vrba": "1", "commit": "a", "jax": "2", "device": "cpu"}]
     content = {"burgers-ssbroyden": joined({}, one)}
     (home / "burgers-ssbroyden-comparison.png").write_bytes(b"a picture")

@@ -42,7 +42,7 @@ DECAY = """
 import vrba
 
 
-class Decay(vrba.AbstractProblem):
+class Decay(vrba.Problem):
     domain = vrba.Box(t=(0, 1))
 
     def equations(self, u, t):
@@ -84,7 +84,7 @@ def test_list_shows_every_exported_class():
     bases = {
         "vrba.adapt": (vrba.AbstractPolicy, vrba.AbstractPotential),
         "vrba.optim": (vrba.optim.AbstractOptimizer,),
-        "vrba.problems": (vrba.AbstractProblem, vrba.AbstractCondition),
+        "vrba.problems": (vrba.Problem, vrba.AbstractCondition),
         "vrba.models": (
             vrba.models.AbstractArchitecture,
             vrba.models.AbstractOperatorArchitecture,
@@ -132,7 +132,7 @@ def test_comparison_has_every_run(done, folder):
     assert code == 0 and out.count("\n") == 1
     runs = {(run["arm"], run["seed"]): run for run in found["runs"]}
     assert set(runs) == {
-        (arm, seed) for arm in ("uniform", "vrba:exponential") for seed in (3, 4)
+        (arm, seed) for arm in ("uniform", "default:exponential") for seed in (3, 4)
     }
     assert {run["step"] for run in runs.values()} == {3}
     assert {run["status"] for run in runs.values()} == {"num_steps_reached"}
@@ -157,15 +157,15 @@ def test_comparison_without_reference_is_by_residual(done, folder):
         assert found["arms"][arm]["selected"]["median"] == pytest.approx(
             np.median(values)
         )
-    ratios = sorted(np.divide(by_arm["vrba:exponential"], by_arm["uniform"]))
-    paired = found["against_baseline"]["vrba:exponential"]
+    ratios = sorted(np.divide(by_arm["default:exponential"], by_arm["uniform"]))
+    paired = found["against_baseline"]["default:exponential"]
     np.testing.assert_allclose(paired["ratios"], ratios)
     assert "(median of 2 seeds, " in found["sentences"][0]
 
 
 def test_comparison_leaves_table_and_page(done, folder):
     table = Path("both/table.md").read_text()
-    assert table.startswith("| arm ") and "| vrba:exponential | 2 " in table
+    assert table.startswith("| arm ") and "| default:exponential | 2 " in table
     page = Path("both/report.html").read_text(encoding="utf-8")
     assert 'href="vrba-exponential/seed-3/report.html"' in page
     assert "Nothing was logged yet that could be drawn." in page  # in three steps
@@ -194,7 +194,7 @@ def test_arms_have_the_same_points_and_settings(folder):
     flags = RecipeFlags(points=8, pool=32, width=4, depth=1)
     subject = Equation("decay.py", (), flags)
     problem = subject.problem
-    recipes = recipes_of(subject, "uniform,rad,vrba,rba", 1.0)
+    recipes = recipes_of(subject, "uniform,rad,default,rba", 1.0)
     trainers = [Trainer(Formulation(problem), r, 5) for r in recipes.values()]
     for one in trainers[1:]:
         same = dataclasses.replace(one.recipe, policy=trainers[0].recipe.policy)
@@ -224,14 +224,16 @@ def test_only_some_arms_are_made(done, folder):
     before = json.loads(path.read_text())
     for arm in ("uniform", "vrba-exponential"):
         shutil.rmtree(f"both/{arm}/seed-4")
-    failed = {f"{arm}, seed 4": "no memory" for arm in ("uniform", "vrba:exponential")}
+    failed = {
+        f"{arm}, seed 4": "no memory" for arm in ("uniform", "default:exponential")
+    }
     path.write_text(json.dumps(before | {"failures": failed}))
     words = ["compare", "--resume", "both", "--json"]
     code, out, err = call(*words, "--only", "Uniform")
     assert code == 1 and "4 runs, 1 of them to make" in err
     runs = {(run["arm"], run["seed"]) for run in json.loads(out)["runs"]}
-    assert runs == {("uniform", 3), ("vrba:exponential", 3), ("uniform", 4)}
-    assert list(json.loads(out)["failures"]) == ["vrba:exponential, seed 4"]
+    assert runs == {("uniform", 3), ("default:exponential", 3), ("uniform", 4)}
+    assert list(json.loads(out)["failures"]) == ["default:exponential, seed 4"]
     code, out, _ = call(*words)
     assert code == 0 and json.loads(out)["failures"] == {}
     assert len(json.loads(out)["runs"]) == 4
@@ -341,18 +343,20 @@ def test_whoever_watches_sees_where_runs_stand(folder):
 def test_settings_reach_every_run(folder):
     flags = {"optimizer": "lbfgs", "points": 9, "minutes": 0.5}
     settings = Settings(
-        "solve", "a.py", ("k=1",), ("uniform", "vrba:cosh"), 7, 2, flags, 1
+        "solve", "a.py", ("k=1",), ("uniform", "default:cosh"), 7, 2, flags, 1
     )
-    words = settings.words("vrba:cosh", 8, Path("x"))
-    text = "solve a.py --set k=1 --policy vrba --potential cosh --optimizer lbfgs "
+    words = settings.words("default:cosh", 8, Path("x"))
+    text = "solve a.py --param k=1 --policy default --potential cosh --optimizer lbfgs "
     assert " ".join(words) == text + "--points 9 --minutes 0.5 --seed 8 --out x"
-    again = "solve a.py --set k=1 --policy vrba --potential cosh --optimizer lbfgs "
-    words = settings.words_to_resume("vrba:cosh", Path("x"))
+    again = (
+        "solve a.py --param k=1 --policy default --potential cosh --optimizer lbfgs "
+    )
+    words = settings.words_to_resume("default:cosh", Path("x"))
     assert " ".join(words) == again + "--resume x"
     assert settings.runs() == [
         ("uniform", 7),
-        ("vrba:cosh", 7),
-        ("vrba:cosh", 8),
+        ("default:cosh", 7),
+        ("default:cosh", 8),
         ("uniform", 8),
     ]
 

@@ -264,7 +264,7 @@ MISTAKES = {
         "compare",
         "pairs.h5",
         "--policies",
-        "vrba:cosh",
+        "default:cosh",
     ],
     "`--steps 9` cannot be given with": ["train", "--resume", "one", "--steps", 9],
     "`--scale tiny` needs the name": ["train", "--resume", "one", "--scale", "tiny"],
@@ -288,7 +288,7 @@ MISTAKES = {
     ],
     "is no run folder": ["train", "--resume", "nowhere"],
     "`one` is a run of `vrba train`: resume it with that": ["solve", "--resume", "one"],
-    "`one` is a run of `vrba train`": ["solve", "burgers", "--start", "one"],
+    "`one` is a run of `vrba train`": ["solve", "burgers", "--init-from", "one"],
     "`solved` is a run of `vrba solve`: resume it": ["train", "--resume", "solved"],
 }
 

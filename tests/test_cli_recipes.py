@@ -32,7 +32,7 @@ def test_second_order_as_published():
     problem = Burgers(is_periodic=True)
     assert num_params_of(Formulation(problem), recipe.model) == 2011
     assert (recipe.num_points, recipe.pool_size) == (20_000, 200_000)
-    assert recipe.redraw_every == 100 and recipe.dtype == "float64"
+    assert recipe.resample_every == 100 and recipe.dtype == "float64"
     stages = recipe.optimizer.stages
     assert stages[0].until == optim.AfterSteps(5000)
     assert recipe.optimizer.last.update == optim.SSBroyden()
@@ -90,7 +90,7 @@ def test_published_forms_of_the_problems():
     found = ansatz.fn(t, x, jnp.asarray(2.0))
     assert float(found) == pytest.approx(-np.sin(0.3 * np.pi) + 0.5 * 2.0)
     periodic, initial = AllenCahn(is_soft=True, soft_weight=7.0, modes=3).conditions()
-    assert periodic.modes == 3 and initial.soft.weight == 7.0
+    assert periodic.modes == 3 and initial.penalty.weight == 7.0
 
 
 def test_draws_of_a_recipe_can_be_corrected():
@@ -130,7 +130,7 @@ def test_numbers_have_the_digits_of_the_recipe():
     assert dtype_asked("float64", "adam_weighting") == "float64"
 
 
-class Fixed(vrba.AbstractProblem):
+class Fixed(vrba.Problem):
     domain = vrba.Box(t=(0, 1))
     model = vrba.MLP(7, 2)
 

@@ -124,7 +124,7 @@ def test_rows_are_those_of_the_runs(make, folder, exhibit):
 @GROUPS["problems"]
 def test_more_seeds_are_added_to_what_is_there(done, folder):
     path = folder / "all" / "tiny" / "burgers-own"
-    made = path / "vrba" / "seed-0" / "recipe.json"
+    made = path / "default" / "seed-0" / "recipe.json"
     before, words = made.stat().st_mtime_ns, ["--scale", "tiny", "--out", "all"]
     code, out, err = call("compare", "--resume", path, "--seeds", "2", "--json")
     assert code == 0, err
@@ -136,15 +136,15 @@ def test_more_seeds_are_added_to_what_is_there(done, folder):
     (row,) = [
         row
         for row in json.loads(out.splitlines()[-1])["exhibits"][0]["rows"]
-        if row.get("word") == "vrba" and row["experiment"].startswith("Burgers")
+        if row.get("word") == "default" and row["experiment"].startswith("Burgers")
     ]
     errors = {
         (run["arm"], run["seed"]): run["error"]["selected"] for run in content["runs"]
     }
-    ours = [errors["vrba", seed] for seed in (0, 1)]
+    ours = [errors["default", seed] for seed in (0, 1)]
     assert row["seeds"] == [0, 1] and row["ours"]["median"] == statistics.median(ours)
     assert [row["ours"]["lowest"], row["ours"]["highest"]] == sorted(ours)
-    gains = [errors["uniform", seed] / errors["vrba", seed] for seed in (0, 1)]
+    gains = [errors["uniform", seed] / errors["default", seed] for seed in (0, 1)]
     assert row["gain"] == pytest.approx(statistics.geometric_mean(gains))
     code, _, err = call("compare", "--resume", path, "--seeds", "1")
     assert code == 2 and "less than the 2" in err
@@ -155,7 +155,7 @@ def test_a_row_is_added_to_a_folder_that_lacks_it(done, folder):
     path = folder / "all" / "tiny" / "burgers-own"
     (there, problem), seeds = ComparisonFolder(path).read(), {"num_seeds": 1}
     before = (path / "comparison.json").read_text()
-    shutil.move(path / "vrba", folder / "vrba-moved")
+    shutil.move(path / "default", folder / "vrba-moved")
     fewer = dataclasses.replace(there, arms=("uniform",), **seeds)
     ComparisonFolder(path).write(fewer, problem, {})
     words = ["table2", "--scale", "tiny", "--out", "all", "--json"]
@@ -163,8 +163,8 @@ def test_a_row_is_added_to_a_folder_that_lacks_it(done, folder):
     assert code == 0, err
     runs = {(run["arm"], run["seed"]) for run in read(path / "comparison.json")["runs"]}
     assert runs == {("uniform", 0), ("vrba", 0)}
-    shutil.rmtree(path / "vrba")
-    shutil.move(folder / "vrba-moved", path / "vrba")
+    shutil.rmtree(path / "default")
+    shutil.move(folder / "vrba-moved", path / "default")
     (path / "comparison.json").write_text(before)
 
 
@@ -177,7 +177,7 @@ def test_only_some_rows_are_made(folder):
     made = {row["word"]: row["ours"] is not None for row in rows if "word" in row}
     assert {word for word, is_made in made.items() if is_made} == {"vrba"}
     assert not (folder / "some" / "tiny" / "burgers-ssbroyden").exists()
-    assert (folder / "some" / "tiny" / "burgers-own" / "vrba").exists()
+    assert (folder / "some" / "tiny" / "burgers-own" / "default").exists()
     assert not (folder / "some" / "tiny" / "burgers-own" / "uniform").exists()
 
 
@@ -267,7 +267,7 @@ def test_a_stop_leaves_a_table_of_what_is_done(done, folder, monkeypatch):
         (["table3", "--jobs", "0"], "`--jobs` must be at least 1"),
         (["table3", "--only", " , "], "Name one arm or experiment, or several: "),
         (["table3", "--only", "rad", "--table"], "leave one out"),
-        (["table3", "--only", "vrba:quadratik"], "Did you mean `vrba:quadratic`?"),
+        (["table3", "--only", "vrba:quadratik"], "Did you mean `default:quadratic`?"),
         (["table2", "--only", "burgers-own,uniform,rad"], "names rad, which no"),
         (["table3", "--table", "--out", "nowhere"], "nothing in `nowhere/laptop`"),
     ],
@@ -353,7 +353,7 @@ def test_published_arms_of_allen_cahn_cross_where_the_page_says_so(name):
     found = published_curves(experiment.like or name)
     curves = {word: dict(curve) for word, curve in found.arms.items()}
     even = curves.pop("uniform")
-    assert curves.keys() == {"vrba:quadratic", "vrba:exponential"}
+    assert curves.keys() == {"default:quadratic", "default:exponential"}
     late = [step for step in even if step >= 12_500]
     for curve in curves.values():
         assert curve[10_000] > even[10_000]
@@ -368,8 +368,8 @@ def test_published_arms_of_adam_leave_the_plateau_where_the_page_says_so():
     found, experiment = published_curves(name), EXPERIMENTS[name]
     left_after = {
         "uniform": 60_000,
-        "vrba:quadratic": 15_000,
-        "vrba:exponential": 15_000,
+        "default:quadratic": 15_000,
+        "default:exponential": 15_000,
     }
     assert found.arms.keys() == left_after.keys()
     (line,) = [line for line in experiment.differences if "published curves" in line]

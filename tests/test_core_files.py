@@ -129,7 +129,9 @@ RECIPES = {
             optim.Stage(optim.Adam(), optim.OnStall()), optim.QuasiNewton()
         )
     ),
-    "weighting": vrba.Recipe(policy=vrba.presets.vrba(), balance=vrba.GradientNorms()),
+    "weighting": vrba.Recipe(
+        policy=vrba.presets.vrba_weighting(), balance=vrba.GradientNorms()
+    ),
 }
 
 

@@ -153,7 +153,7 @@ def test_published_tolerance_is_near_the_exact_radii():
     assert 1e-4 < gap < 2e-2
 
 
-# Waves.
+# FourierFeatures.
 
 
 def test_waves_at_rest_have_the_published_moments():
@@ -386,5 +386,5 @@ def test_mistakes_of_the_command_are_told(tmp_path, monkeypatch):
     assert code == 2 and "there is no array `outputs`" in err and SHAPES in err
     code, _, err = call("data", "make", "wave", "--scale", "tiny", "--out", "w.npz")
     assert code == 2 and "must end in .h5" in err
-    code, _, err = call("data", "make", "wave", "--set", "num_times=3")
+    code, _, err = call("data", "make", "wave", "--param", "num_times=3")
     assert code == 2 and "`--out FILE`" in err

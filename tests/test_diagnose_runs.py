@@ -39,7 +39,7 @@ def tilted(potential, **settings):
     return vrba.Sampling(potential, smoothing=smoothing, floor=0.0, **settings)
 
 
-class Peak(vrba.AbstractProblem):
+class Peak(vrba.Problem):
     """Residuals that are large in one place."""
 
     domain = vrba.Box(x=(0, 2))
@@ -65,10 +65,10 @@ def idling():
 
 def dominated():
     """A condition a billion times as important."""
-    return run(Edge(soft=vrba.Soft(weight=1e9)), first_order())
+    return run(Edge(penalty=vrba.Penalty(weight=1e9)), first_order())
 
 
-class Flat(vrba.AbstractProblem):
+class Flat(vrba.Problem):
     """Nothing to learn: what the network does is lost in rounding."""
 
     domain = vrba.Box(x=(0, 2))
@@ -105,9 +105,9 @@ def drifting():
     """A condition that hardly counts, and holds at first: `u = 1` at zero, but for
     `u' = -u` the cheapest solution is zero."""
     holding = first_order(max_steps=300, check_every=4)
-    start = run(Edge(soft=vrba.Soft(weight=1e9)), holding, diagnose=0)
+    start = run(Edge(penalty=vrba.Penalty(weight=1e9)), holding, diagnose=0)
     recipe = first_order(max_steps=60, check_every=4)
-    return run(Edge(soft=vrba.Soft(weight=1e-9)), recipe, start=start)
+    return run(Edge(penalty=vrba.Penalty(weight=1e-9)), recipe, init_from=start)
 
 
 def overfitted():
@@ -187,7 +187,7 @@ def test_log_agrees_with_the_functions(watched):
 
 def test_partition_gradients_average_to_the_whole():
     trainer = Trainer(Formulation(Edge()), tiny_recipe(), 0)
-    state = trainer.redraw(trainer.init())
+    state = trainer.resample(trainer.init())
     terms = diagnostics.terms_of(trainer, state)
     parts, others = diagnostics._gradients(terms, state.params, 8)
     term = terms[EQUATIONS]
@@ -202,7 +202,7 @@ def test_partition_gradients_average_to_the_whole():
 def gap_of(policy):
     """That of a fresh tilt."""
     trainer = Trainer(Formulation(Peak()), tiny_recipe(policy=policy), 0)
-    state = trainer.redraw(trainer.init())
+    state = trainer.resample(trainer.init())
     rows = trainer.pools[EQUATIONS]
     residual = trainer.residual(state.params, EQUATIONS, rows)
     return diagnostics._gap(trainer, state, np.abs(residual[:, 0]))

@@ -14,7 +14,7 @@ from vrba.cli.target import load_problem
 from vrba.train import Silent
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-# fast_wave is `Advection` without `Waves`
+# fast_wave is `Advection` without `FourierFeatures`
 PROBLEMS = ["my_pde", "sweep", "inverse", "operator_from_equation"]
 
 pytestmark = pytest.mark.xdist_group("train")

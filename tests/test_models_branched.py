@@ -8,7 +8,13 @@ from train_cases import tiny_recipe
 
 import vrba
 from vrba.fields import closure, coordinate_jets, propagate
-from vrba.models import MLP, AbstractArchitecture, Branched, Embedding, count_params
+from vrba.models import (
+    MLP,
+    AbstractArchitecture,
+    Embedding,
+    PhysicsInformedDeepONet,
+    count_params,
+)
 from vrba.problems import Formulation
 from vrba.train import Silent, default_recipe
 
@@ -21,17 +27,19 @@ LOWER, UPPER = (0.0, -1.0, 0.0, 2.0), (2.0, 1.0, 3.0, 5.0)
 EMBEDDING = Embedding(LOWER, UPPER, modes=(0, 0, 2, 0), waves=(1, 0, 0, 0))
 NAMES = ("t", "t", "t", "a", "x", "x", "x", "x", "b")
 POINT = jnp.array([0.4, -0.3, 1.1, 2.7])
-SMALL = Branched(("b", "a"), branch=MLP(5, 1), trunk=MLP(4, 2), latent=3)
+SMALL = PhysicsInformedDeepONet(("b", "a"), branch=MLP(5, 1), trunk=MLP(4, 2), latent=3)
 ASKED = [(0, 0, 2, 0), (1, 0, 0, 0), (1, 0, 1, 0), (0, 1, 1, 0), (0, 1, 0, 1)]
 ASKED += [(0, 2, 0, 0), (0, 0, 0, 1), (0, 0, 3, 0), (1, 1, 0, 1)]
 
 
-class Forced(vrba.AbstractProblem):
+class Forced(vrba.Problem):
     """`u'' + u^3 = a sin(pi x) + b sin(2 pi x)` for all `a` and `b`, two fields."""
 
     fields = ("u", "v")
     domain = vrba.Box(a=(-1, 1), x=(0, 1), b=(-1, 1))
-    model = Branched(("a", "b"), branch=MLP(4, 1), trunk=MLP(4, 1), latent=3)
+    model = PhysicsInformedDeepONet(
+        ("a", "b"), branch=MLP(4, 1), trunk=MLP(4, 1), latent=3
+    )
 
     def equations(self, u, v, a, x, b):
         force = a * jnp.sin(jnp.pi * x) + b * jnp.sin(2 * jnp.pi * x)
@@ -77,7 +85,7 @@ def jets_of(network, point, indices):
 
 @pytest.mark.parametrize("trunk", [MLP(4, 2), Line()], ids=["MLP", "own"])
 def test_derivatives_are_those_of_jax(trunk):
-    model = Branched(("b", "a"), branch=MLP(5, 1), trunk=trunk, latent=3)
+    model = PhysicsInformedDeepONet(("b", "a"), branch=MLP(5, 1), trunk=trunk, latent=3)
     network, indices = network_of(model), closure(ASKED)
     own, general = jax.jit(lambda p: jets_of(network, p, indices))(POINT)
     fn = lambda p: network(EMBEDDING(*p))
@@ -162,24 +170,27 @@ def test_each_part_sees_its_own():
 @pytest.mark.parametrize(
     ("coefficients", "words"),
     [
-        (("a", "c"), "`coefficients` of `Branched` names `c`, but the coordinates are"),
+        (
+            ("a", "c"),
+            "`coefficients` of `PhysicsInformedDeepONet` names `c`, but the coordinates are",
+        ),
         (("a", "b", "t", "x"), "leave out places and times"),
     ],
 )
 def test_names_that_do_not_suit_are_told(coefficients, words):
     with pytest.raises(ValueError, match=words):
-        network_of(Branched(coefficients))
+        network_of(PhysicsInformedDeepONet(coefficients))
 
 
 @pytest.mark.parametrize("coefficients", ["a", (), ["a", "b"], (1, 2)])
 def test_what_is_no_names_is_refused(coefficients, as_a_user):
     with pytest.raises(ValueError, match="`coefficients` must be a tuple"):
-        Branched(coefficients)
+        PhysicsInformedDeepONet(coefficients)
 
 
 def test_latent_is_positive():
     with pytest.raises(ValueError, match="`latent` must be at least 1, got 0"):
-        Branched(("a",), latent=0)
+        PhysicsInformedDeepONet(("a",), latent=0)
 
 
 def test_names_are_needed():

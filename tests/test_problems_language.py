@@ -12,19 +12,19 @@ from vrba.fields import closure, coordinate_jets, propagate
 from vrba.models import MLP, Embedding, Network, Tanh
 from vrba.problems import (
     AbstractCondition,
-    AbstractProblem,
     Ansatz,
     Constraint,
     Data,
     Dirichlet,
     Formulation,
+    FourierFeatures,
     Initial,
     Neumann,
+    Penalty,
     Periodic,
+    Problem,
     Reference,
     Robin,
-    Soft,
-    Waves,
 )
 
 BOX = Box(t=(0, 1), x=(-1, 2))
@@ -38,7 +38,7 @@ def heat(self, u, t, x):
 def make(given, law=heat, names=("u",), box=BOX):
     """A problem from its parts."""
 
-    class Case(AbstractProblem):
+    class Case(Problem):
         fields = names
         domain = box
         equations = law
@@ -182,7 +182,7 @@ KINDS = [
     Initial(lambda t: exact(t, -1.0), on="x"),
     Dirichlet(exact, "x"),
     Dirichlet(lambda t, x: exact(t, 0.5), "x", 0.5),
-    Dirichlet(0, "x", 0, soft=Soft(name="middle")),
+    Dirichlet(0, "x", 0, penalty=Penalty(name="middle")),
     Neumann(outwards, "x"),
     Neumann(lambda t, x: -slope(t, -1.0), "x", -1),
     Neumann(slope, "x", 2),
@@ -284,12 +284,12 @@ def test_names_are_unique_and_say_the_field():
         Initial(0, of="v"),
         Initial(0, of="u"),
         Initial(0, of="v", order=1),
-        Dirichlet(0, "x", of="u", soft=Soft(name="equations")),
-        Dirichlet(0, "x", of="v", soft=Soft(name="wall", weight=10)),
-        Neumann(0, "x", 2, of="v", soft=Soft(name="wall")),
+        Dirichlet(0, "x", of="u", penalty=Penalty(name="equations")),
+        Dirichlet(0, "x", of="v", penalty=Penalty(name="wall", weight=10)),
+        Neumann(0, "x", 2, of="v", penalty=Penalty(name="wall")),
     ]
     law = lambda self, u, v, t, x: {"one": u.t - v.x, "two": v.t - u.x}
-    seen = [Periodic("x", modes=2), Waves("t", modes=3)]
+    seen = [Periodic("x", modes=2), FourierFeatures("t", modes=3)]
     form = Formulation(make([*seen, *given], law, ("u", "v")))
     assert list(form.conditions) == [
         "initial of u", "initial of v", "initial of u 2", "initial d1 of v",
@@ -462,19 +462,22 @@ MISTAKES = {
         (lambda: Embedding((0,), (1,), (0,), (1, 1)), "`waves` must have an entry"),
         (lambda: Embedding((0,), (1,), (0,), (-1,)), "`waves` must .* at least 0"),
         (lambda: Periodic("x", modes=0), "`modes` must be at least 1"),
-        (lambda: Waves("x", modes=0), "`modes` must be at least 1"),
-        (lambda: Soft(weight=0.0), "`weight` must be"),
-        (lambda: Soft(weight=np.nan), "`weight` must be positive, got nan"),
-        (lambda: Soft(weight=np.inf), "`weight` must be finite, got inf"),
-        (lambda: Soft(weight="2"), "`weight` must be a number, got '2'"),
-        (lambda: Soft(num_points=2.5), "`num_points` must be a whole number, got 2.5"),
+        (lambda: FourierFeatures("x", modes=0), "`modes` must be at least 1"),
+        (lambda: Penalty(weight=0.0), "`weight` must be"),
+        (lambda: Penalty(weight=np.nan), "`weight` must be positive, got nan"),
+        (lambda: Penalty(weight=np.inf), "`weight` must be finite, got inf"),
+        (lambda: Penalty(weight="2"), "`weight` must be a number, got '2'"),
+        (
+            lambda: Penalty(num_points=2.5),
+            "`num_points` must be a whole number, got 2.5",
+        ),
         (lambda: Initial(0, order=1.5), "`order` must be a whole number, got 1.5"),
         (lambda: MLP(width="9"), "`width` must be a whole number, got '9'"),
-        (lambda: Soft(num_points=0), "`num_points` must be at least 1"),
+        (lambda: Penalty(num_points=0), "`num_points` must be at least 1"),
         (lambda: Initial(0, order=-1), "`order` must be at least 0, got -1"),
     ],
     "problem": [
-        (lambda: Formulation(3), "`problem` must be an `AbstractProblem`, got 3"),
+        (lambda: Formulation(3), "`problem` must be an `Problem`, got 3"),
         (lambda: form([], box=None), "`Case.domain` must be a domain such as `Box`"),
         (lambda: form([], names="u"), "`Case.fields` must be names .* got 'u'"),
         (lambda: form([], names=()), "`Case.fields` must be names"),
@@ -495,7 +498,7 @@ MISTAKES = {
         (lambda: form(None), "`conditions` must return a list, got NoneType"),
         (lambda: form(Initial(0)), "must return a list, got Initial"),
         (lambda: form([]), "`conditions` is empty: without an initial or boundary"),
-        (lambda: form([Waves("x", modes=1)]), "`conditions` is empty"),
+        (lambda: form([FourierFeatures("x", modes=1)]), "`conditions` is empty"),
         (lambda: form([0.0]), "such as `Initial` or `Dirichlet`, got 0.0"),
         (lambda: form([Initial]), "must hold conditions"),
     ],
@@ -517,10 +520,13 @@ MISTAKES = {
         (lambda: form([Initial(0, on="s")]), "`initial` is on `s`"),
         (lambda: form([Periodic("y")]), r"`Periodic\('y'\)`: the coordinates .* t, x"),
         (lambda: form([Periodic("x"), Periodic("x")]), r"`Periodic\('x'\)` twice"),
-        (lambda: form([Initial(0), Waves("y", 1)]), r"`Waves\('y'\)`: the coordinates"),
         (
-            lambda: form([Periodic("x"), Waves("x", 1)]),
-            r"`Periodic\('x'\)` and `Waves\('x'\)`: `Periodic` has `modes` of its own",
+            lambda: form([Initial(0), FourierFeatures("y", 1)]),
+            r"`FourierFeatures\('y'\)`: the coordinates",
+        ),
+        (
+            lambda: form([Periodic("x"), FourierFeatures("x", 1)]),
+            r"`Periodic\('x'\)` and `FourierFeatures\('x'\)`: `Periodic` has `modes` of its own",
         ),
         (
             lambda: form([Initial(0)], TWO, ("u", "v")),

@@ -167,7 +167,7 @@ def test_initial_values_of_allen_cahn_are_held_on_points_that_stay():
     x = -1 + np.arange(64) / 32
     np.testing.assert_allclose(initial.points, np.stack([0 * x, x], axis=1))
     np.testing.assert_allclose(initial.values, x**2 * np.cos(np.pi * x))
-    assert initial.soft.weight == 3.0
+    assert initial.penalty.weight == 3.0
     start = _solve(1024, 100, 64)[0]  # 513 points: every eighth is given
     np.testing.assert_allclose(start[:-1:8], initial.values, atol=1e-14)
 
@@ -250,7 +250,7 @@ def test_reference_rounds_the_kink_as_linear_theory_says():
 def test_soft_form_has_the_initial_values_in_the_loss():
     periodic, initial = AllenCahn(is_soft=True).conditions()
     assert isinstance(periodic, Periodic) and isinstance(initial, Initial)
-    assert initial.soft.weight == 10
+    assert initial.penalty.weight == 10
     place = {"t": jnp.zeros(()), "x": jnp.asarray(0.3)}
     value = jnp.asarray(0.3**2 * math.cos(0.3 * math.pi))
     fields = {"u": Field("u", ("t", "x"), lambda index: value)}

@@ -23,7 +23,7 @@ SHAPE = vrba.Box(t=(0, 2)) * (PLATE - HOLE)
 def make(given, region=SHAPE, names=("u", "v")):
     """A problem whose equations do not matter."""
 
-    class Case(vrba.AbstractProblem):
+    class Case(vrba.Problem):
         fields = names
         domain = region
 
@@ -280,7 +280,7 @@ def test_the_conditions_of_the_example_fit_its_solution():
 def test_five_coordinates_have_a_reference_and_a_figure(tmp_path):
     names = ("a", "b", "c", "x", "y")
 
-    class Poisson(vrba.AbstractProblem):
+    class Poisson(vrba.Problem):
         fields = ("u", "v")
         domain = vrba.Ball(1.0, **dict.fromkeys(names, 0.0))
 

@@ -18,7 +18,6 @@ from rooms import concrete
 from vrba.fields import Field
 from vrba.problems import (
     EQUATIONS,
-    AbstractProblem,
     Advection,
     AllenCahn,
     Ansatz,
@@ -39,6 +38,7 @@ from vrba.problems import (
     PlateWithHole,
     Poisson,
     Poisson5D,
+    Problem,
     Schroedinger,
     Wave,
 )
@@ -77,7 +77,7 @@ EXACT = {
 FLOWS = {Cavity, ClassicalCavity, LShape, PlateWithHole}  # in test_problems_flows
 INVERSE = {InverseBurgers, InverseHeat}  # in test_problems_unknowns
 ELSEWHERE = {Burgers, AllenCahn, KdV} | FLOWS | INVERSE
-FOUND = concrete("vrba.problems", AbstractProblem)
+FOUND = concrete("vrba.problems", Problem)
 WITH_EXACT = pytest.mark.parametrize("kind", EXACT)
 
 

@@ -22,7 +22,7 @@ PLACES = np.linspace(0, 2, 60)
 RATE, SOURCE = 1.7, -0.4
 
 
-class Sought(vrba.AbstractProblem):
+class Sought(vrba.Problem):
     """`u' = -rate u + source`, `u(0) = 1`, with values of the exact solution."""
 
     noise: Any = eqx.field(default_factory=lambda: np.zeros(()))  # compiles once
@@ -116,7 +116,7 @@ def test_positive_unknowns_stay_positive():
     ("settings", "message"),
     [
         ({"start": -1.0, "is_positive": True}, "positive unknown.*-1.0"),
-        ({"start": float("nan")}, "`start` must be finite, got nan"),
+        ({"start": float("nan")}, "`init_from` must be finite, got nan"),
         ({"start": 1.0, "scale": 0.0}, "`scale` must be positive, got 0.0"),
         ({"start": 1.0, "is_positive": True, "scale": 2.0}, "`scale` is of no use"),
     ],
@@ -135,7 +135,7 @@ def test_bad_unknowns_are_refused(settings, message):
     ],
 )
 def test_unknowns_that_do_not_fit_are_refused(unknowns, message):
-    class Wrong(vrba.AbstractProblem):
+    class Wrong(vrba.Problem):
         domain = vrba.Box(x=(0, 2))
 
         def equations(self, u, x, rate):

@@ -212,7 +212,7 @@ def test_results_of_operators_are_errors_on_the_test_set():
 def test_page_of_operators_that_are_compared(tmp_path):
     make_arms(tmp_path / "both")
     arms = ("uniform", "vrba")
-    settings = {"command": "train", "target": "bubble", "set": [], "arms": list(arms)}
+    settings = {"command": "train", "target": "bubble", "param": [], "arms": list(arms)}
     settings |= {"first_seed": 0, "num_seeds": 2, "flags": {"minutes": 2}}
     headers = {
         run: RunRecord.read(run_of(tmp_path / "both", *run)).result

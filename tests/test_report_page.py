@@ -246,7 +246,7 @@ def test_report_of_a_solution_goes_to_its_folder(tmp_path):
 # Several runs.
 
 
-def make_comparison(path, arms=("uniform", "vrba:exponential"), seeds=(3, 4)):
+def make_comparison(path, arms=("uniform", "default:exponential"), seeds=(3, 4)):
     """The folder of a comparison; of the last run there is no page."""
     results = []
     for k, arm in enumerate(arms):
@@ -257,7 +257,7 @@ def make_comparison(path, arms=("uniform", "vrba:exponential"), seeds=(3, 4)):
             results.append(result_of(arm, seed, header))
             (run / "report.html").write_text("")
     (run / "report.html").unlink()
-    settings = {"target": "burgers", "set": [], "arms": list(arms)}
+    settings = {"target": "burgers", "param": [], "arms": list(arms)}
     settings |= {"first_seed": seeds[0], "num_seeds": len(seeds)}
     settings |= {"flags": {"minutes": 2}, "num_threads": 1}
     content = {"settings": settings, "problem": ABOUT["problem"]}
@@ -273,15 +273,17 @@ def test_page_of_a_comparison(tmp_path):
     assert code == 0 and out == f"{folder / 'report.html'}\n"
     text = (folder / "report.html").read_text()
     assert figures_in(text) == ["comparison", "arms-dynamics"]
-    assert '<th scope="row">vrba:exponential</th><td>2</td><td>5.0e-6</td>' in text
-    assert "vrba:exponential: 0.5 times the error of uniform" in text
+    assert '<th scope="row">default:exponential</th><td>2</td><td>5.0e-6</td>' in text
+    assert "default:exponential: 0.5 times the error of uniform" in text
     assert "x: a &lt; b" in text
     assert "<li>uniform, seed 4: The weights have collapsed" in text
     assert "Stages: fitting from step" in text
     assert 'href="vrba-exponential/seed-3/report.html"' in text
     assert 'href="vrba-exponential/seed-4/report.html"' not in text
-    assert "vrba:exponential, seed 4" in text
-    assert "--policies uniform,vrba:exponential --seed 3 --seeds 2 --minutes 2" in text
+    assert "default:exponential, seed 4" in text
+    assert (
+        "--policies uniform,default:exponential --seed 3 --seeds 2 --minutes 2" in text
+    )
     assert (folder / "figures/comparison.png").exists()
 
 

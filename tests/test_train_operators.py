@@ -203,7 +203,7 @@ def test_uniform_epochs_are_plain_adam():
     trainer = OperatorTrainer(pairs, settings, 0)
     state = trainer.init()
     for _ in range(3):  # epochs of four steps, and one step
-        state, _ = trainer.advance(trainer.redraw(state), 4)
+        state, _ = trainer.advance(trainer.resample(state), 4)
     inputs, outputs = pairs.load("train")
     x = (pairs.places - pairs.places.mean()) / pairs.places.std()
     scaled = [(a - a.mean()) / a.std() for a in (inputs, outputs)]
@@ -233,7 +233,7 @@ def test_the_weighed_loss_is_that_of_the_policy():
     policy = adapt.Hybrid(adapt.Quadratic())
     settings = recipe(policy=policy, batches=Epochs(shuffles=False))
     trainer = OperatorTrainer(pairs, settings, 0)
-    begun = trainer.redraw(trainer.init())
+    begun = trainer.resample(trainer.init())
     state, steps = trainer.advance(begun, 1)
     ids = jnp.arange(5, dtype=jnp.int32)
     functions, places, targets = trainer.train.take(ids)
@@ -248,7 +248,7 @@ def test_the_weighed_loss_is_that_of_the_policy():
 
 def test_no_function_twice_in_a_batch_and_hard_ones_more_often():
     pairs = integrals()
-    settings = recipe(policy=adapt.Hybrid(adapt.Quadratic()), redraw_every=1)
+    settings = recipe(policy=adapt.Hybrid(adapt.Quadratic()), resample_every=1)
     trainer = OperatorTrainer(pairs, settings, 0)
     mass = jnp.ones(20).at[3].set(60.0)
     count = np.zeros(20)
@@ -257,7 +257,7 @@ def test_no_function_twice_in_a_batch_and_hard_ones_more_often():
         assert len(set(ids)) == 5
         count[ids] += 1
     assert count[3] > 190 and np.all(count[np.arange(20) != 3] < 90)
-    assert trainer.redraw_every == 1
+    assert trainer.resample_every == 1
 
 
 def test_an_epoch_has_every_function_once():
@@ -357,7 +357,7 @@ def test_uneven_points_weigh_by_their_share():
     for policy in (adapt.Hybrid(adapt.Linear()), adapt.presets.uniform()):
         settings = recipe(policy=policy, batch_size=6)
         trainer = OperatorTrainer(pairs, settings, 0)
-        state = trainer.redraw(trainer.init())
+        state = trainer.resample(trainer.init())
         _, steps = trainer.advance(state, 1)
         rows = trainer.train
         found = jax.vmap(net(), (0, None))(rows.inputs, rows.frame.places)
@@ -411,11 +411,11 @@ def test_training_compiles_once():
 
     settings = dataclasses.replace(recipe(), model=Counted(net()))
     trainer = OperatorTrainer(pairs, settings, 0)
-    state = trainer.redraw(trainer.init())
+    state = trainer.resample(trainer.init())
     state, _ = trainer.advance(state, 1)
     traced = count[0]
     for num_steps in (2, 3, 4):
-        state, _ = trainer.advance(trainer.redraw(state), num_steps)
+        state, _ = trainer.advance(trainer.resample(state), num_steps)
     assert count[0] == traced
 
 
@@ -494,7 +494,10 @@ MISTAKES = {
         "batches": Epochs(shuffles=False),
         "batch_size": 6,
     },
-    "`redraw_every` is 2, but with `Epochs`": {"batches": Epochs(), "redraw_every": 2},
+    "`resample_every` is 2, but with `Epochs`": {
+        "batches": Epochs(),
+        "resample_every": 2,
+    },
     "`policy` corrects for its draws": {
         "policy": adapt.presets.vrba_sampling(correction=adapt.Unbiased())
     },
@@ -520,7 +523,7 @@ def test_mistakes_are_told(message):
 def test_a_search_of_lines_is_refused():
     trainer = OperatorTrainer(integrals(), recipe(optimizer=vrba.optim.lbfgs()), 0)
     with pytest.raises(ValueError, match="search no lines"):
-        trainer.advance(trainer.redraw(trainer.init()), 1)
+        trainer.advance(trainer.resample(trainer.init()), 1)
 
 
 def test_parts_must_be_there_and_finite():
@@ -548,7 +551,7 @@ def test_weights_are_constants_only_if_they_are_detached(detaches):
         detaches=detaches,
     )
     trainer = OperatorTrainer(pairs, settings, 0)
-    state, _ = trainer.advance(trainer.redraw(trainer.init()), 1)
+    state, _ = trainer.advance(trainer.resample(trainer.init()), 1)
     ids, begun = jnp.arange(5, dtype=jnp.int32), net()
     functions, places, targets = trainer.train.take(ids)
 

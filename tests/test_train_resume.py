@@ -19,7 +19,7 @@ from train_cases import Decay, Edge, tiny_recipe
 
 import vrba
 from vrba import optim
-from vrba.core import BrokenFileError, at_work, checkpoint, is_at_work
+from vrba.core import BrokenFileError, checkpoint, is_locked, lock_folder
 from vrba.report import RunRecord
 from vrba.train import RunFolder, Silent, Solution
 from vrba.train.run_folder import describe_problem
@@ -285,7 +285,7 @@ def test_resume_refuses_another_problem(unbroken, tmp_path):
         vrba.solve(Decay(rate=2.0), run=tmp_path / "run", resume=True)
 
 
-class Forced(vrba.AbstractProblem):
+class Forced(vrba.Problem):
     """`u'' = force(x)`."""
 
     force: Any
@@ -311,7 +311,7 @@ def test_problems_are_told_apart_by_what_their_functions_hold():
 
 def test_a_problem_that_was_typed_is_told_by_its_code():
     text = """
-class Typed(vrba.AbstractProblem):
+class Typed(vrba.Problem):
     domain = vrba.Box(x=(0, {end}))
     def equations(self, u, x):
         return {{"decay": u.x {sign} u}}
@@ -360,31 +360,34 @@ def test_a_folder_at_work_is_refused(unbroken, tmp_path):
 
 def test_two_runs_that_begin_at_once_do_not_share_a_folder(tmp_path):
     path = tmp_path / "run"
-    with at_work(path), pytest.raises(ValueError, match="at work in another process"):
+    with (
+        lock_folder(path),
+        pytest.raises(ValueError, match="at work in another process"),
+    ):
         run(path)
     assert not path.exists()  # nothing came into it
 
 
 def test_whether_a_folder_is_at_work(tmp_path):
     """What a killed process has left says nothing, even if its number is in use."""
-    assert not is_at_work(tmp_path)
+    assert not is_locked(tmp_path)
     (tmp_path / "lock").write_text(f"{os.getpid()}\n")
-    assert not is_at_work(tmp_path)
-    with at_work(tmp_path):
-        assert is_at_work(tmp_path)
-        assert is_at_work(tmp_path)  # to have asked leaves nothing behind
-    assert not is_at_work(tmp_path)
+    assert not is_locked(tmp_path)
+    with lock_folder(tmp_path):
+        assert is_locked(tmp_path)
+        assert is_locked(tmp_path)  # to have asked leaves nothing behind
+    assert not is_locked(tmp_path)
 
 
 def test_to_ask_does_not_keep_a_run_from_beginning(tmp_path):
-    """A moment's shared lock, as `is_at_work` has it, is waited for."""
+    """A moment's shared lock, as `is_locked` has it, is waited for."""
     fcntl = pytest.importorskip("fcntl")
     (tmp_path / "lock").touch()
     asking = open(tmp_path / "lock")  # noqa: SIM115
     fcntl.flock(asking, fcntl.LOCK_SH)
     threading.Timer(0.03, asking.close).start()
-    with at_work(tmp_path):
-        assert is_at_work(tmp_path)
+    with lock_folder(tmp_path):
+        assert is_locked(tmp_path)
 
 
 def test_more_steps_after_the_end(unbroken, tmp_path):
@@ -456,7 +459,7 @@ def test_a_comment_in_the_file_loses_no_solution(tmp_path, monkeypatch):
     about = RunFolder(tmp_path / "run").about()
     about["problem"]["source"] = "another"
     RunFolder(tmp_path / "run").write_about(about)
-    again = resume(tmp_path / "run", allows_change=True)
+    again = resume(tmp_path / "run", allow_change=True)
     assert is_same(again, ended)
     assert again.result["selected_step"] == ended.result["selected_step"]
 
@@ -471,7 +474,7 @@ def test_a_log_without_a_checkpoint_is_a_run(tmp_path):
 def test_a_changed_problem_is_selected_by_its_own_scores(tmp_path):
     """However low those of the problem before it were."""
     before = run(tmp_path / "run")
-    other = {"problem": Decay(rate=5.0), "allows_change": True}
+    other = {"problem": Decay(rate=5.0), "allow_change": True}
     recipe = tiny_recipe(max_steps=26)
     options = {
         "run": before.run,
@@ -488,11 +491,11 @@ def test_a_changed_problem_is_selected_by_its_own_scores(tmp_path):
 
 def test_a_changed_recipe_is_written_down(unbroken, tmp_path):
     run(tmp_path / "run")
-    longer = tiny_recipe(max_steps=23, redraw_every=5)
+    longer = tiny_recipe(max_steps=23, resample_every=5)
     with_more = {"resume": True, "callback": Silent()}
     vrba.solve(Decay(), longer, run=tmp_path / "run", minutes=9, **with_more)
     about = RunFolder(tmp_path / "run").about()
-    assert about["minutes"] == 9 and about["recipe"]["redraw_every"] == 5
+    assert about["minutes"] == 9 and about["recipe"]["resample_every"] == 5
     again = vrba.solve(Decay(), run=tmp_path / "run", **with_more)
     assert again.trainer.recipe.max_steps == 23 and again.result["step"] == 23
 
@@ -533,17 +536,17 @@ def test_a_run_that_goes_on_has_not_ended(unbroken, tmp_path):
 
 def test_other_policies_terms_and_types_resume(tmp_path, monkeypatch):
     """Weighting, a condition with a policy of its own, balance, float32."""
-    edge = vrba.Soft(weight=3.0, policy=vrba.presets.vrba())
+    edge = vrba.Penalty(weight=3.0, policy=vrba.presets.vrba_weighting())
     problem = Edge(edge)
     recipe = tiny_recipe(
         optimizer=optim.Sequence(
             optim.Stage(optim.Adam(0.01), optim.AfterSteps(5)),
             optim.QuasiNewton(search=optim.Backtracking()),
         ),
-        policy=vrba.presets.vrba(),
+        policy=vrba.presets.vrba_weighting(),
         balance=vrba.GradientNorms(),
         scans_pool=False,
-        redraw_every=2,
+        resample_every=2,
         max_steps=11,
         dtype="float32",
     )

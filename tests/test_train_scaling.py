@@ -19,7 +19,7 @@ POLICY = tiny_recipe().policy
 
 
 def redraw_and_advance(trainer, state):
-    state, _ = trainer.advance(trainer.redraw(state), 2)
+    state, _ = trainer.advance(trainer.resample(state), 2)
     return state
 
 
@@ -28,7 +28,7 @@ def redraw_and_advance(trainer, state):
     [
         (optim.Adam(), POLICY),
         (MATRIX_FREE, vrba.Causal(POLICY)),
-        (optim.Adam(), vrba.Windows(vrba.Capped(POLICY))),
+        (optim.Adam(), vrba.TimeWindowWeights(vrba.Capped(POLICY))),
         (optim.Adam(), vrba.LocalAverage(POLICY)),
     ],
     ids=["adam", "causal", "windows", "local-average"],

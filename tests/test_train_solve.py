@@ -45,7 +45,7 @@ def test_exact_solution_is_found(solution):
     assert solution(0.5).shape == ()
 
 
-class Plane(vrba.AbstractProblem):
+class Plane(vrba.Problem):
     """`u = t + 2 x` for any network."""
 
     domain = vrba.Box(t=(0, 1), x=(-1, 1))
@@ -296,7 +296,7 @@ def test_warm_start_begins_where_the_other_ended(solution):
     """With another coefficient: nearer than from a random network."""
     recipe = tiny_recipe(max_steps=3, optimizer=optim.LevenbergMarquardt())
     near = Decay(rate=1.01)
-    warm = solve(near, recipe, start=solution)
+    warm = solve(near, recipe, init_from=solution)
     cold = solve(near, recipe)
     assert warm.result["errors"]["last"] < 0.1 * cold.result["errors"]["last"]
 
@@ -306,8 +306,8 @@ def test_a_start_brings_its_network():
     wide = solve(recipe=tiny_recipe(model=vrba.MLP(width=7, depth=1), max_steps=1))
     found = vrba.solve(Decay(), start=wide, minutes=1e-5, callback=Silent())
     assert found.trainer.recipe.model == vrba.MLP(width=7, depth=1)
-    with pytest.raises(ValueError, match=r"`start` has a network of \[\(7, 1\)"):
-        solve(start=wide)
+    with pytest.raises(ValueError, match=r"`init_from` has a network of \[\(7, 1\)"):
+        solve(init_from=wide)
 
 
 class Cubic(eqx.Module):
@@ -382,7 +382,7 @@ def test_float32_stays_float32():
     assert kinds == {np.dtype("float32")}
 
 
-class Blows(vrba.AbstractProblem):
+class Blows(vrba.Problem):
     domain = vrba.Box(x=(0, 1))
 
     def equations(self, u, x):
@@ -397,7 +397,7 @@ def test_residual_that_is_not_finite_names_equation_and_point():
         solve(Blows())
 
 
-class Pair(vrba.AbstractProblem):
+class Pair(vrba.Problem):
     """`u' = v`, `v' = -u`, with data for one and a condition for the other."""
 
     fields = ("u", "v")
@@ -440,8 +440,8 @@ def test_two_fields_with_soft_conditions(pair):
 def test_weighting_sees_only_the_points_it_trained_on():
     recipe = tiny_recipe(
         optimizer=optim.Adam(0.01),
-        policy=vrba.presets.vrba(),
-        redraw_every=1,
+        policy=vrba.presets.vrba_weighting(),
+        resample_every=1,
         scans_pool=False,
         max_steps=3,
     )
@@ -449,13 +449,13 @@ def test_weighting_sees_only_the_points_it_trained_on():
     state = trainer.init()
     seen = np.asarray(state.ids[EQUATIONS])
     before = np.asarray(state.policies[EQUATIONS].weight)
-    after = np.asarray(trainer.redraw(state).policies[EQUATIONS].weight)
+    after = np.asarray(trainer.resample(state).policies[EQUATIONS].weight)
     assert set(np.flatnonzero(before != after).tolist()) == set(seen.tolist())
 
 
 def test_objective_is_the_weighted_mean_square_of_drawn_points():
     trainer = Trainer(Formulation(Decay()), tiny_recipe(), 0)
-    state = trainer.redraw(trainer.init())
+    state = trainer.resample(trainer.init())
     ids = state.ids[EQUATIONS]
     rows = jax.tree.map(lambda leaf: leaf[ids], trainer.pools[EQUATIONS])
     residual = trainer.residual(state.params, EQUATIONS, rows)[:, 0]
@@ -485,7 +485,7 @@ def test_balance_follows_the_ratio_of_gradients():
 
 
 def test_default_recipe_follows_the_problem():
-    class Third(vrba.AbstractProblem):
+    class Third(vrba.Problem):
         domain = vrba.Box(t=(0, 1), x=(0, 1), y=(0, 1))
 
         def equations(self, u, t, x, y):
@@ -506,7 +506,7 @@ def test_default_recipe_follows_the_problem():
     [
         ({"num_points": 100, "pool_size": 50}, "`num_points` is 100, more than"),
         ({"dtype": "float16"}, "`dtype` must be"),
-        ({"redraw_every": 0}, "`redraw_every` must be at least 1"),
+        ({"resample_every": 0}, "`resample_every` must be at least 1"),
         ({"check_every": 1.5}, "`check_every` must be a whole number, got 1.5"),
         ({"num_condition_points": 0}, "`num_condition_points` must be at least 1"),
         ({"max_steps": float("nan")}, "`max_steps` must be a whole number, got nan"),
@@ -524,9 +524,9 @@ def test_bad_recipes(settings, text, as_a_user):
 
 
 def test_a_policy_of_a_condition_is_a_policy(as_a_user):
-    soft = vrba.Soft(policy="uniform")
+    penalty = vrba.Penalty(policy="uniform")
     with pytest.raises(ValueError, match="`policy of edge` must be of the kind"):
-        Trainer(Formulation(Edge(soft)), tiny_recipe(), 0)
+        Trainer(Formulation(Edge(penalty)), tiny_recipe(), 0)
 
 
 def test_bad_calls():

@@ -11,7 +11,7 @@ def decay_ansatz(x, N):
     return 1 + x * N
 
 
-class Decay(vrba.AbstractProblem):
+class Decay(vrba.Problem):
     """`u' = -rate u`, `u(0) = 1`."""
 
     rate: float = 1.0
@@ -28,20 +28,20 @@ class Decay(vrba.AbstractProblem):
         return vrba.Reference.from_function(self.domain, exact, (65,))
 
 
-class Edge(vrba.AbstractProblem):
+class Edge(vrba.Problem):
     """The same with its condition in the loss."""
 
-    soft: vrba.Soft = vrba.Soft()
+    penalty: vrba.Penalty = vrba.Penalty()
     domain = vrba.Box(x=(0, 2))
 
     def equations(self, u, x):
         return {"decay": u.x + u}
 
     def conditions(self):
-        soft = eqx.tree_at(
-            lambda s: s.name, self.soft, "edge", is_leaf=lambda x: x is None
+        penalty = eqx.tree_at(
+            lambda s: s.name, self.penalty, "edge", is_leaf=lambda x: x is None
         )
-        return [vrba.Dirichlet(1.0, on="x", at=0.0, soft=soft)]
+        return [vrba.Dirichlet(1.0, on="x", at=0.0, penalty=penalty)]
 
 
 THREE_STAGES = optim.Sequence(
@@ -58,7 +58,7 @@ def tiny_recipe(**settings):
         "num_points": 16,
         "pool_size": 64,
         "num_condition_points": 8,
-        "redraw_every": 4,
+        "resample_every": 4,
         "check_every": 3,
         "num_held_out": 32,
         "max_steps": 20,

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vrba.core import precision
-from vrba.problems import EQUATIONS, AbstractProblem, Formulation
+from vrba.problems import EQUATIONS, Formulation, Problem
 from vrba.train import Recipe, Trainer
 
 from .cases import INITIAL_WEIGHT, Case
@@ -16,7 +16,7 @@ from .cases import INITIAL_WEIGHT, Case
 _TOLERANCE = 1e-12  # of the largest
 
 
-def check_same(case: Case, problem: AbstractProblem) -> None:
+def check_same(case: Case, problem: Problem) -> None:
     """Raises if values, residuals, or other terms of the loss differ between the case
     and vrba's problem."""
     with precision("float64"):

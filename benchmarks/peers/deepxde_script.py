@@ -120,7 +120,7 @@ def train(model, data, pde, asked, log, watch, weights, net) -> None:
     log.measure(model.train_state.step, loss_of(model), watch.predict)
 
 
-def redraw(model, data, pde, asked) -> bool:
+def resample(model, data, pde, asked) -> bool:
     """Points by the density `|r|^k / mean + c`, none of them twice; returns whether
     there is such a density."""
     pool = data.geom.random_points(asked.pool)

@@ -170,8 +170,8 @@ def section(key: Key, runs: Runs) -> list[str]:
             arm.optimizer if arm else "",
             arm.points if arm else "",
             steps_of(found),
-            shown(found, "error_at_quarter"),
-            shown(found, "error_at_end"),
+            kebab_case(found, "error_at_quarter"),
+            kebab_case(found, "error_at_end"),
         ]
         lines.append(f"| {' | '.join(cells)} |")
     times = {"error_at_quarter": minutes / 4, "error_at_end": minutes}
@@ -224,7 +224,7 @@ def errors_of(runs: list[dict[str, Any]], name: str) -> list[float]:
     return [run[name] for run in runs if run[name] is not None]
 
 
-def shown(runs: list[dict[str, Any]], name: str) -> str:
+def kebab_case(runs: list[dict[str, Any]], name: str) -> str:
     """The median, the range if there is one, and how many have no error."""
     errors = errors_of(runs, name)
     missing = [why_none(run) for run in runs if run[name] is None]

@@ -16,7 +16,7 @@ import vrba
 from vrba.cli.children import Task
 from vrba.cli.machine import environment, num_cores
 from vrba.cli.names import known_problems
-from vrba.problems import AbstractProblem
+from vrba.problems import Problem
 from vrba.train import default_recipe
 from vrba.train.about import program
 
@@ -28,7 +28,7 @@ HOME = ROOT / "runs" / "peers"
 PROBLEMS = {name: known_problems()[name] for name in CASES}
 
 
-def as_peers_have_it(problem: str) -> AbstractProblem:
+def as_peers_have_it(problem: str) -> Problem:
     """Vrba's problem, with initial values in the loss where the peers have them so."""
     return PROBLEMS[problem](**({"is_soft": True} if problem == "allen-cahn" else {}))
 

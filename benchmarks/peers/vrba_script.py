@@ -54,7 +54,7 @@ def is_posed_softly(arm: str) -> bool:
 
 
 def recipe_of(
-    problem: vrba.AbstractProblem,
+    problem: vrba.Problem,
     arm: str,
     minutes: float,
     width: int,

@@ -1,8 +1,8 @@
 """Adaptivity: residuals in, weights or point ids out, for any JAX program."""
 
 from . import presets as presets
-from ._around import AbstractAround as AbstractAround
-from ._around import AbstractAroundState as AbstractAroundState
+from ._around import AbstractWrapper as AbstractWrapper
+from ._around import AbstractWrapperState as AbstractWrapperState
 from ._base import AbstractPolicy as AbstractPolicy
 from ._pool import AbstractPoolPolicy as AbstractPoolPolicy
 from ._tilt import AbstractTilting as AbstractTilting
@@ -55,5 +55,5 @@ from .temperatures import SolveShift as SolveShift
 from .temperatures import SolveTemperature as SolveTemperature
 from .unbiased import Unbiased as Unbiased
 from .weighting import Weighting as Weighting
-from .windows import Windows as Windows
+from .windows import TimeWindowWeights as TimeWindowWeights
 from .windows import WindowState as WindowState

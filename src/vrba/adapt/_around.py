@@ -12,7 +12,7 @@ from .draws import AbstractDraw
 from .losses import AbstractLoss
 
 
-class AbstractAroundState(eqx.Module):
+class AbstractWrapperState(eqx.Module):
     """The wrapped policy's state, and more."""
 
     inner: eqx.AbstractVar[Any]
@@ -28,7 +28,7 @@ class AbstractAroundState(eqx.Module):
         return self.inner.num_rejected
 
 
-class AbstractAround(AbstractPolicy):
+class AbstractWrapper(AbstractPolicy):
     """A policy that changes what another one sees, or what it gives."""
 
     policy: eqx.AbstractVar[AbstractPolicy]

@@ -81,7 +81,7 @@ class AbstractPolicy(eqx.Module):
         policy changes where points are, and not what is minimised."""
 
     @abc.abstractmethod
-    def descends(self) -> str:
+    def objective_norm(self) -> str:
         """Which norm of the residual these settings descend.
 
         That of the tilt alone: memory averages it over time, a mix below one adds a

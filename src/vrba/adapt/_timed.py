@@ -8,12 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from ._around import AbstractAround
+from ._around import AbstractWrapper
 from ._pool import rows
 from ._residual import ArrayOfIds, check_points
 
 
-class AbstractTimed(AbstractAround):
+class AbstractTimed(AbstractWrapper):
     """Any policy for pools of points, times a factor of each point's time.
 
     Where points are drawn by the tilt, the factor multiplies their probability; where

@@ -112,7 +112,7 @@ class BRDR(AbstractPolicy):
         """No."""
         return False
 
-    def descends(self) -> str:
+    def objective_norm(self) -> str:
         """Which norm of the residual these settings descend."""
         return (
             "mean of R**2 balanced by decay rates: no norm, it depends on the history"

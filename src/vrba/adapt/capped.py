@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..core import check_between, check_positive
-from ._around import AbstractAround
+from ._around import AbstractWrapper
 from ._base import AbstractPolicy
 from ._residual import (
     ArrayOfIds,
@@ -22,7 +22,7 @@ from ._residual import (
 )
 
 
-class Capped(AbstractAround):
+class Capped(AbstractWrapper):
     """Any policy for pools of points, fed with `min(size, multiple * quantile)`.
 
     For data with noise: a value that is far off cannot be fitted, so its residual stays
@@ -100,6 +100,6 @@ class Capped(AbstractAround):
         """As the wrapped policy."""
         return self.policy.is_unbiased()
 
-    def descends(self) -> str:
+    def objective_norm(self) -> str:
         """Which norm of the residual these settings descend, below the cap."""
-        return f"{self.policy.descends()}, of the residual cut off at outliers"
+        return f"{self.policy.objective_norm()}, of the residual cut off at outliers"

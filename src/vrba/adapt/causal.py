@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from ..core import check_count, check_positive, float_dtype
-from ._around import AbstractAroundState
+from ._around import AbstractWrapperState
 from ._base import AbstractPolicy
 from ._residual import (
     ArrayOfIds,
@@ -22,7 +22,7 @@ from ._residual import (
 from ._timed import AbstractTimed, bins_of, root_mean_square
 
 
-class CausalState(AbstractAroundState):
+class CausalState(AbstractWrapperState):
     """The wrapped policy's state, the bin of each point, and the residual of bins."""
 
     inner: Any
@@ -89,9 +89,9 @@ class Causal(AbstractTimed):
         earlier = jnp.pad(jnp.cumsum(square)[:-1], (1, 0))
         return jnp.exp(-self.tolerance * earlier)[state.bins]
 
-    def descends(self) -> str:
+    def objective_norm(self) -> str:
         """What the wrapped policy descends, early times first."""
-        return f"{self.policy.descends()}, early times first"
+        return f"{self.policy.objective_norm()}, early times first"
 
 
 @eqx.filter_jit

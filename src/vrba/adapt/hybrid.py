@@ -173,7 +173,7 @@ class Hybrid(AbstractTilting):
         """No."""
         return False
 
-    def descends(self) -> str:
+    def objective_norm(self) -> str:
         """Which norm of the residual these settings descend."""
         power = self.objective.loss_power * self.objective.weight_power
         if power == 1:

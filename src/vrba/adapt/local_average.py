@@ -9,7 +9,7 @@ import scipy
 from jaxtyping import Array, Float, Int
 
 from ..core import check_count, float_dtype
-from ._around import AbstractAround, AbstractAroundState
+from ._around import AbstractWrapper, AbstractWrapperState
 from ._base import AbstractPolicy
 from ._pool import AbstractPoolPolicy
 from ._residual import (
@@ -24,7 +24,7 @@ from ._residual import (
 from ._tilt import AbstractTilting
 
 
-class NeighbourState(AbstractAroundState):
+class NeighbourState(AbstractWrapperState):
     """The wrapped policy's state, who is near, and the last size of each point."""
 
     inner: Any
@@ -32,7 +32,7 @@ class NeighbourState(AbstractAroundState):
     size: Float[Array, " points"]  # negative where not known yet
 
 
-class LocalAverage(AbstractAround):
+class LocalAverage(AbstractWrapper):
     """Any policy, fed with the mean size over each point's neighbours.
 
     A single spike is spread out, a front is kept. `neighbours` is how many of the
@@ -144,9 +144,11 @@ class LocalAverage(AbstractAround):
         """As the wrapped policy."""
         return self.policy.is_unbiased()
 
-    def descends(self) -> str:
+    def objective_norm(self) -> str:
         """Which norm of the averaged residual these settings descend."""
-        return f"{self.policy.descends()}, of the residual averaged over neighbours"
+        return (
+            f"{self.policy.objective_norm()}, of the residual averaged over neighbours"
+        )
 
 
 def _nearest(

@@ -35,7 +35,7 @@ def rad(k: int | float = 1.0, c: int | float = 1.0) -> Sampling:
     )
 
 
-def vrba(
+def vrba_weighting(
     potential: AbstractPotential | None = None,
     *,
     eta: int | float = 0.01,
@@ -50,7 +50,7 @@ def vrba(
 
     The potential is the exponential unless given. Weights start at a tenth of the first
     cap unless `start` is given. With a `correction` points are drawn by them as well:
-    `vrba(start=0.1, correction=Unbiased(0))` is what the published program does.
+    `vrba_weighting(start=0.1, correction=Unbiased(0))` is what the published program does.
     (Toscano et al. 2025, algorithm 1)
     """
     cap = GrowingCap(first_cap, last_cap, num_stage, start)

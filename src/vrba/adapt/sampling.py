@@ -54,7 +54,7 @@ class Sampling(AbstractPoolPolicy):
         """If the correction undoes all of the tilt, or there is none."""
         return self._kept == 0 or self.potential.degree() == 1
 
-    def descends(self) -> str:
+    def objective_norm(self) -> str:
         """Which norm of the residual these settings descend."""
         return self.objective.norm_text(self.potential, self._kept)
 

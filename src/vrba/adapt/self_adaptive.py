@@ -116,7 +116,7 @@ class SelfAdaptive(AbstractPolicy):
         """No."""
         return False
 
-    def descends(self) -> str:
+    def objective_norm(self) -> str:
         """Which norm of the residual these settings descend."""
         return (
             "saddle of mean(m(lambda) R**2): no norm, the weights remember every step"

@@ -65,7 +65,7 @@ class Weighting(AbstractPoolPolicy):
         """No."""
         return False
 
-    def descends(self) -> str:
+    def objective_norm(self) -> str:
         """Which norm of the residual these settings descend."""
         power = self.objective.loss_power * self.objective.weight_power
         if self.correction is not None:  # what drawing from the tilt leaves of it

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from ..core import check_between, check_count, float_dtype
-from ._around import AbstractAroundState
+from ._around import AbstractWrapperState
 from ._base import AbstractPolicy
 from ._residual import (
     ArrayOfIds,
@@ -22,7 +22,7 @@ from ._residual import (
 from ._timed import AbstractTimed, bins_of, root_mean_square
 
 
-class WindowState(AbstractAroundState):
+class WindowState(AbstractWrapperState):
     """The wrapped policy's state, the window of each point, and where the front is."""
 
     inner: Any
@@ -32,7 +32,7 @@ class WindowState(AbstractAroundState):
     first: Float[Array, ""]  # the residual of all points when first seen; zero before
 
 
-class Windows(AbstractTimed):
+class TimeWindowWeights(AbstractTimed):
     """Any policy, on points up to a front that moves on window by window.
 
     The whole time is cut into `num_windows` equal parts, and only the first is open.
@@ -63,7 +63,9 @@ class Windows(AbstractTimed):
     ) -> WindowState:
         """The first window is open."""
         dtype = float_dtype(dtype)
-        windows = bins_of("Windows", num_points, points, self.axis, self.num_windows)
+        windows = bins_of(
+            "TimeWindowWeights", num_points, points, self.axis, self.num_windows
+        )
         return WindowState(
             inner=self.policy.init(num_points, base=base, points=points, dtype=dtype),
             windows=windows,
@@ -87,9 +89,9 @@ class Windows(AbstractTimed):
         """One up to the front, zero beyond."""
         return (state.windows < state.num_open).astype(state.first.dtype)
 
-    def descends(self) -> str:
+    def objective_norm(self) -> str:
         """What the wrapped policy descends, window by window."""
-        return f"{self.policy.descends()}, window by window in time"
+        return f"{self.policy.objective_norm()}, window by window in time"
 
 
 @eqx.filter_jit

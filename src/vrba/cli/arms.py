@@ -14,7 +14,7 @@ class Settings:
 
     command: str
     target: str
-    set: tuple[str, ...]
+    param: tuple[str, ...]
     arms: tuple[str, ...]
     first_seed: int
     num_seeds: int
@@ -49,7 +49,7 @@ class Settings:
         return (self.command, *self._subject(), *_as_words(flags | {"resume": run}))
 
     def _subject(self) -> list[str]:
-        return [self.target, *(w for pair in self.set for w in ("--set", pair))]
+        return [self.target, *(w for pair in self.param for w in ("--param", pair))]
 
 
 def _policy(arm: str) -> dict[str, Any]:

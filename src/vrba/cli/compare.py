@@ -66,7 +66,7 @@ class Compare(AbstractCommand):
             help_behavior_hint="",
         ),
     ] = None
-    set: Assignments = ()
+    param: Assignments = ()
     recipe: OmitArgPrefixes[RecipeFlags] = RecipeFlags()
     scale: Name = None
     """For operators: paper, laptop or tiny, of data that are made."""
@@ -171,7 +171,7 @@ def _check(flags: Compare) -> None:
         if value is not None:
             raise UsageError(
                 f"`{name} {value}` would be the same in every arm: write it into "
-                "`--policies`, as in uniform,vrba:exponential."
+                "`--policies`, as in uniform,default:exponential."
             )
     check_seeds(flags.seed, flags.seeds if flags.seeds is not None else _SEEDS)
     if flags.jobs is not None and flags.jobs < 1:
@@ -221,7 +221,7 @@ def _new(flags: Compare) -> _Plan:
     settings = Settings(
         subject.command,
         target,
-        flags.set,
+        flags.param,
         tuple(recipes),
         flags.seed,
         num_seeds,
@@ -234,11 +234,11 @@ def _new(flags: Compare) -> _Plan:
 def _subject(flags: Compare, target: str) -> AbstractSubject:
     """What is compared; flags that are for the other kind are refused."""
     own = {name: getattr(flags, name) for name in ("scale", "model", "batch")}
-    both = ("steps", "redraw", "dtype")
+    both = ("steps", "resample_every", "dtype")
     given = dataclasses.asdict(flags.recipe)
     if is_data(target, flags.scale):
         others = {name: v for name, v in given.items() if name not in both}
-        others |= {"set": flags.set or None}
+        others |= {"param": flags.param or None}
         if flags.diagnose != Compare.diagnose:
             others["diagnose"] = flags.diagnose
         _refuse(others, f"problems, and `{target}` is data")
@@ -247,7 +247,7 @@ def _subject(flags: Compare, target: str) -> AbstractSubject:
         pairs = open_pairs(data_file(target, scale))
         return Pairing(pairs, target, scale, OperatorFlags(**own, **shared))
     _refuse(own, f"operators, and `{target}` is a problem")
-    return Equation(target, flags.set, flags.recipe)
+    return Equation(target, flags.param, flags.recipe)
 
 
 def _refuse(flags: dict[str, Any], what: str) -> None:
@@ -275,7 +275,7 @@ def _resumed(flags: Compare, out: Path) -> _Plan:
             pairs = open_pairs(data_file(settings.target, scale))
             subject = Pairing(pairs, settings.target, scale, OperatorFlags())
         else:
-            subject = Equation(settings.target, settings.set, RecipeFlags())
+            subject = Equation(settings.target, settings.param, RecipeFlags())
     is_alike = is_same_data if settings.command == "train" else is_same
     if not is_alike(described, json.loads(as_json(subject.describe()))):
         raise UsageError(

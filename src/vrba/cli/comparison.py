@@ -64,7 +64,7 @@ class ComparisonFolder:
                     "be drawn, but the comparison cannot be resumed."
                 )
             found = content["settings"]
-            parts = {name: tuple(found[name]) for name in ("set", "arms")}
+            parts = {name: tuple(found[name]) for name in ("param", "arms")}
             return Settings(**found | parts), content["problem"]
         except (json.JSONDecodeError, KeyError, TypeError) as error:
             raise UsageError(f"`{self.file}` cannot be read: {error}.") from error

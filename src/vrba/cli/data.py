@@ -10,7 +10,7 @@ import numpy as np
 from tyro.conf import Positional, arg
 
 from .. import data as room
-from ..core import shown
+from ..core import kebab_case
 from ..data import AbstractMaker, Pairs, open_pairs, write_pairs
 from ..report import Bar
 from ._base import DONE, AbstractFolderCommand, UsageError
@@ -42,7 +42,7 @@ class Data(AbstractFolderCommand):
     ]
     scale: Annotated[str, arg(metavar="SCALE")] = "laptop"
     """How much: paper, laptop or tiny."""
-    set: Assignments = ()
+    param: Assignments = ()
     out: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
     """Where to write; data/NAME-SCALE.h5 unless given."""
     json: bool = False
@@ -58,9 +58,9 @@ class Data(AbstractFolderCommand):
 
     def made(self) -> Path:
         """The file, written if it was not there."""
-        if self.set and self.out is None:
-            raise UsageError("Say with `--out FILE` where data with `--set` go.")
-        return make_data(self.target, self.scale, self.set, self.out)
+        if self.param and self.out is None:
+            raise UsageError("Say with `--out FILE` where data with `--param` go.")
+        return make_data(self.target, self.scale, self.param, self.out)
 
 
 def make_data(
@@ -70,7 +70,7 @@ def make_data(
     kind = pick("data", target, known_makers())
     given = pick(f"scale of {target}", scale, kind.scales)
     maker = kind(**(given | parse_settings(kind, settings)))
-    name = f"{shown(kind.__name__)}-{scale}"
+    name = f"{kebab_case(kind.__name__)}-{scale}"
     with Bar(f"Making {name}") as bar:
         path = out or Path("data") / f"{name}.h5"
         return write_pairs(maker, path, on_progress=bar.update)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..data import Pairs
 from ..optim import Adam, FromOptax
-from ..problems import AbstractProblem, Formulation
+from ..problems import Formulation, Problem
 from ..train import OperatorRecipe, Recipe, Trainer
 
 _PROGRAM_BYTES = 700e6  # Python with JAX and what it compiles
@@ -53,7 +53,7 @@ def environment(num_threads: int) -> dict[str, str]:
     return kept | limits
 
 
-def bytes_of_run(problem: AbstractProblem, recipe: Recipe) -> float:
+def bytes_of_run(problem: Problem, recipe: Recipe) -> float:
     """About what a run needs: mostly matrices of the size of the parameters squared."""
     few = {"num_points": 1, "pool_size": 1, "num_held_out": 1}
     small = dataclasses.replace(recipe, **few)

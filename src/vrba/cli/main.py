@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import tyro
 
 from .. import cli
-from ..core import shown
+from ..core import kebab_case
 from ._base import BAD_INPUT, FAILED, INTERRUPTED, AbstractCommand
 from .mistakes import explain, is_mistake
 
@@ -42,7 +42,7 @@ def _parse(arguments: Sequence[str] | None) -> AbstractCommand:
     for name, value in vars(cli).items():
         is_command = inspect.isclass(value) and issubclass(value, AbstractCommand)
         if is_command and not inspect.isabstract(value):
-            app.command(name=shown(name))(value)
+            app.command(name=kebab_case(name))(value)
     return app.cli(
         prog="vrba",
         description="Solve differential equations by neural networks.",

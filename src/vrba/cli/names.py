@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from .. import adapt, optim, problems
 from ..adapt import presets
-from ..core import shown
+from ..core import kebab_case
 from ..train import Recipe, published
 from ._base import UsageError
 
@@ -46,15 +46,15 @@ def pick_some(what: str, names: str | None, options: Iterable[str]) -> tuple[str
     return tuple(pick(what, name, known) for name in said)
 
 
-def known_problems() -> dict[str, type[problems.AbstractProblem]]:
+def known_problems() -> dict[str, type[problems.Problem]]:
     """The problems that come with the package."""
-    return named_in(problems, problems.AbstractProblem)
+    return named_in(problems, problems.Problem)
 
 
 def known_potentials() -> dict[str, Callable[[], adapt.AbstractPotential]]:
     """Potentials that need no arguments."""
     found = classes_in(adapt, adapt.AbstractPotential)
-    return {shown(kind.__name__): kind for kind in found if not required_by(kind)}
+    return {kebab_case(kind.__name__): kind for kind in found if not required_by(kind)}
 
 
 def known_optimizers() -> dict[str, Callable[[], optim.AbstractOptimizer]]:
@@ -62,17 +62,17 @@ def known_optimizers() -> dict[str, Callable[[], optim.AbstractOptimizer]]:
     found: dict[str, Callable[[], Any]] = {}
     for kind in classes_in(optim, optim.AbstractOptimizer):
         if not required_by(kind):
-            name = shown(kind.__name__)
+            name = kebab_case(kind.__name__)
             found[name] = kind
             if "-" in name:
                 found["".join(part[0] for part in name.split("-"))] = kind
     for kind in classes_in(optim, optim.AbstractUpdate):
-        found[shown(kind.__name__)] = partial(_quasi_newton, kind)
+        found[kebab_case(kind.__name__)] = partial(_quasi_newton, kind)
     for name, make in vars(optim).items():
         if inspect.isfunction(make) and not required_by(make):
             made = inspect.signature(make).return_annotation
             if inspect.isclass(made) and issubclass(made, optim.AbstractOptimizer):
-                found[shown(name)] = make
+                found[kebab_case(name)] = make
     return found
 
 
@@ -86,13 +86,11 @@ def known_policies() -> dict[str, Callable[..., adapt.AbstractPolicy]]:
         )
         is_easy = required_by(kind) <= {"potential"} or required_by(kind) == {"policy"}
         if is_easy and not is_for_operators:
-            found[shown(kind.__name__)] = kind
+            found[kebab_case(kind.__name__)] = kind
     for name, make in vars(presets).items():
         if inspect.isfunction(make) and not name.startswith("_"):
-            found[shown(name)] = make
-    found["vrba-weighting"] = found.pop("vrba")
-    own = {"vrba": recipe_policy, "default": recipe_policy}
-    return found | own | {"vrba-unbiased": unbiased_policy}
+            found[kebab_case(name)] = make
+    return found | {"default": recipe_policy, "vrba-unbiased": unbiased_policy}
 
 
 def recipe_policy(policy: adapt.AbstractPolicy) -> adapt.AbstractPolicy:
@@ -124,7 +122,7 @@ def _quasi_newton(rule: Callable[[], optim.AbstractUpdate]) -> optim.QuasiNewton
 def known_recipes() -> dict[str, Callable[..., Recipe]]:
     """Published recipes."""
     return {
-        shown(name): make
+        kebab_case(name): make
         for name, make in vars(published).items()
         if inspect.isfunction(make)
     }
@@ -177,7 +175,7 @@ def along_time(
 ) -> adapt.AbstractTimed:
     """The same policy, which looks at the coordinate `t`."""
     if "t" not in coordinates:
-        name = shown(type(policy).__name__)
+        name = kebab_case(type(policy).__name__)
         raise UsageError(
             f"The policy `{name}` needs a coordinate `t`, but those of the problem are "
             f"{', '.join(coordinates)}."
@@ -204,7 +202,7 @@ def classes_in(room: ModuleType, base: type[_T]) -> list[type[_T]]:
 
 def named_in(room: ModuleType, base: type[_T]) -> dict[str, type[_T]]:
     """The same by the names that are typed."""
-    return {shown(kind.__name__): kind for kind in classes_in(room, base)}
+    return {kebab_case(kind.__name__): kind for kind in classes_in(room, base)}
 
 
 def required_by(make: Callable[..., Any]) -> set[str]:

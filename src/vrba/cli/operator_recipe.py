@@ -32,7 +32,7 @@ _FLAGS = {
     "batch_size": "--batch",
     "num_steps": "--steps",
     "max_steps": "--steps",
-    "redraw_every": "--redraw",
+    "resample_every": "--resample-every",
 }
 _KEPT: dict[str, Callable[[OperatorRecipe, Pairs], OperatorRecipe]] = {
     "point": lambda recipe, pairs: recipe,
@@ -84,7 +84,7 @@ class OperatorFlags:
     weights: Name = None
     """What is kept: a weight for each `point` (unless given), for each `time`, a
     `coarse` grid of them, or all in `half` the digits."""
-    redraw: Count = None
+    resample_every: Count = None
     """Steps until the distribution of samples is refreshed; an epoch unless given."""
     steps: Count = None
     """Steps at most, along which the rate falls to zero."""
@@ -118,7 +118,7 @@ def new_operator_recipe(flags: OperatorFlags, pairs: Pairs) -> OperatorRecipe:
         if flags.weights is not None:
             recipe = pick("way to keep", flags.weights, _KEPT)(recipe, pairs)
         given: dict[str, Any] = {"batch_size": flags.batch, "dtype": flags.dtype}
-        given |= {"redraw_every": flags.redraw, "patience": flags.patience}
+        given |= {"resample_every": flags.resample_every, "patience": flags.patience}
         if flags.misfit is not None:
             given["misfit"] = pick("misfit", flags.misfit, known_misfits())()
         given = {name: value for name, value in given.items() if value is not None}

@@ -10,7 +10,7 @@ from ..adapt import AbstractPolicy, AbstractPotential, AbstractTimed
 from ..core import describe, load_tree, precision, rebuild
 from ..models import MLP, AbstractArchitecture
 from ..optim import AbstractOptimizer
-from ..problems import AbstractProblem, Formulation
+from ..problems import Formulation, Problem
 from ..train import Recipe, RunFolder, Solution, default_recipe
 from ..train.about import known_classes
 from ..train.solution import trainer_from
@@ -31,7 +31,7 @@ from .names import (
 _FLAGS = {
     "num_points": "--points",
     "pool_size": "--pool",
-    "redraw_every": "--redraw",
+    "resample_every": "--resample-every",
     "max_steps": "--steps",
     "width": "--width",
     "depth": "--depth",
@@ -51,7 +51,7 @@ class RecipeFlags:
     """Points that are drawn at a time."""
     pool: Count = None
     """Points that they are drawn from."""
-    redraw: Count = None
+    resample_every: Count = None
     """Steps until points are drawn anew."""
     width: Count = None
     """Units in a layer of the network."""
@@ -64,7 +64,7 @@ class RecipeFlags:
 
 def new_recipe(
     flags: RecipeFlags,
-    problem: AbstractProblem,
+    problem: Problem,
     minutes: float | None,
     start: Path | None,
 ) -> Recipe:
@@ -116,7 +116,7 @@ def dtype_of(run: Path) -> str:
     return _described(run)["dtype"]
 
 
-def load_start(run: Path, problem: AbstractProblem) -> Solution:
+def load_start(run: Path, problem: Problem) -> Solution:
     """The solution in a folder, to begin from. The problem may have changed since: only
     the network is taken, and that must have been made for as many fields."""
     folder = RunFolder(run)
@@ -136,7 +136,7 @@ def check_start(start: Solution, recipe: Recipe, run: Path) -> None:
     old = start.trainer.recipe
     if (old.model, old.dtype) != (recipe.model, recipe.dtype):
         raise UsageError(
-            f"`--start {run}` has the network {old.model} in {old.dtype}, the flags "
+            f"`--init-from {run}` has the network {old.model} in {old.dtype}, the flags "
             f"ask for {recipe.model} in {recipe.dtype}: leave `--width`, `--depth` and "
             "`--dtype` as they were."
         )
@@ -159,7 +159,7 @@ def _described(run: Path) -> dict[str, Any]:
 
 def _default(
     flags: RecipeFlags,
-    problem: AbstractProblem,
+    problem: Problem,
     minutes: float | None,
     start: Path | None,
 ) -> Recipe:
@@ -174,7 +174,7 @@ def _default(
 
 
 def _published(
-    flags: RecipeFlags, problem: AbstractProblem, start: Path | None
+    flags: RecipeFlags, problem: Problem, start: Path | None
 ) -> Recipe | None:
     """A recipe by its name, with the potential that is asked for; a problem that brings
     a network keeps it."""
@@ -183,7 +183,7 @@ def _published(
     make = pick("recipe", flags.recipe, known_recipes())
     given = f"`--recipe {flags.recipe}`"
     if start is not None:
-        raise UsageError(f"{given} brings a network: leave out `--start`.")
+        raise UsageError(f"{given} brings a network: leave out `--init-from`.")
     recipe, optimizer = make(_potential(flags)), _optimizer(flags)
     if problem.model is not None:
         recipe = dataclasses.replace(recipe, model=problem.model)
@@ -212,7 +212,7 @@ def _optimizer(flags: RecipeFlags) -> AbstractOptimizer | None:
 def _changed(base: Recipe, flags: RecipeFlags) -> Recipe:
     """The recipe with what the flags say."""
     new: dict[str, Any] = {
-        "redraw_every": flags.redraw,
+        "resample_every": flags.resample_every,
         "max_steps": flags.steps,
         "dtype": flags.dtype,
         "num_points": flags.points,

@@ -194,7 +194,7 @@ def _compared(
 def _check_same(there: Settings, wanted: Settings, folder: Path) -> None:
     """Refuses to go on with what was asked for otherwise; arms and seeds can be
     added."""
-    for name in ("command", "target", "set", "arms", "flags"):
+    for name in ("command", "target", "param", "arms", "flags"):
         old, new = getattr(there, name), getattr(wanted, name)
         is_other = not set(old) <= set(new) if name == "arms" else old != new
         if is_other:

@@ -9,7 +9,7 @@ from typing import Annotated
 from tyro.conf import OmitArgPrefixes, arg
 
 from ..core import precision
-from ..problems import AbstractProblem
+from ..problems import Problem
 from ..report import Panel
 from ..train import Recipe, RunFolder, Solution
 from ..train import solve as solve_problem
@@ -48,7 +48,7 @@ class Solve(AbstractCommand):
     """
 
     target: Target = None
-    set: Assignments = ()
+    param: Assignments = ()
     recipe: OmitArgPrefixes[RecipeFlags] = RecipeFlags()
     minutes: Minutes = None
     """Minutes at most in all, also before a resume, for each seed."""
@@ -58,7 +58,7 @@ class Solve(AbstractCommand):
     """So many runs, from SEED on, and how far their solutions disagree."""
     out: Folder = None
     """The run's folder, runs/NAME unless given."""
-    start: Folder = None
+    init_from: Folder = None
     """Begin with the network of another run."""
     resume: Folder = None
     """Go on with a run; TARGET can be left out if it comes with vrba."""
@@ -94,7 +94,7 @@ class Solve(AbstractCommand):
         with precision(dtype):  # the user's file may make arrays, too
             problem = None
             if self.target is not None:
-                problem = load_problem(self.target, self.set)
+                problem = load_problem(self.target, self.param)
             solutions, runs = _solve_all(self, problem)
         best = best_of(solutions)
         _tell(self, solutions, runs, best)
@@ -112,8 +112,8 @@ def _check(flags: Solve) -> None:
             "Give a problem to solve: FILE.py, or one of "
             f"{listed(known_problems())}; or go on with `--resume DIR`."
         )
-    if flags.target is None and flags.set:
-        raise UsageError("`--set` needs the problem that it is a setting of.")
+    if flags.target is None and flags.param:
+        raise UsageError("`--param` needs the problem that it is a setting of.")
     if flags.resume is not None:
         _check_resumed(flags)
     if flags.minutes is not None and not flags.minutes > 0:
@@ -144,7 +144,7 @@ def _check_export(path: Path) -> None:
 
 def _check_resumed(flags: Solve) -> None:
     """Refuses what a run already has."""
-    given = {"--start": flags.start, "--out": flags.out}
+    given = {"--init-from": flags.init_from, "--out": flags.out}
     given |= {"--seed": flags.seed or None, "--dtype": flags.recipe.dtype}
     given |= {"--seeds": flags.seeds - 1 or None}
     sizes = ("recipe", "points", "pool", "width", "depth")
@@ -155,18 +155,18 @@ def _check_resumed(flags: Solve) -> None:
 
 
 def _solve_all(
-    flags: Solve, problem: AbstractProblem | None
+    flags: Solve, problem: Problem | None
 ) -> tuple[list[Solution], list[Path]]:
     """One run, or one for each seed until it is interrupted."""
     if flags.resume is not None or problem is None:
         run = Path(flags.resume or "")
         recipe = resumed_recipe(flags.recipe, run)
         return [_solve_one(flags, problem, recipe, flags.seed, run, None)], [run]
-    recipe = new_recipe(flags.recipe, problem, flags.minutes, flags.start)
+    recipe = new_recipe(flags.recipe, problem, flags.minutes, flags.init_from)
     start = None
-    if flags.start is not None:
-        start = load_start(flags.start, problem)
-        check_start(start, recipe, flags.start)
+    if flags.init_from is not None:
+        start = load_start(flags.init_from, problem)
+        check_start(start, recipe, flags.init_from)
     solutions, runs = [], []
     with folder_for(flags.out, Path("runs") / name_of(flags.target or "")) as out:
         for seed, run in enumerate(_folders(flags, out), start=flags.seed):
@@ -179,7 +179,7 @@ def _solve_all(
 
 def _solve_one(
     flags: Solve,
-    problem: AbstractProblem | None,
+    problem: Problem | None,
     recipe: Recipe,
     seed: int,
     run: Path,
@@ -194,9 +194,9 @@ def _solve_one(
             seed,
             flags.minutes,
             run,
-            start=start,
+            init_from=start,
             resume=flags.resume is not None,
-            allows_change=flags.allow_change,
+            allow_change=flags.allow_change,
             callback=teller(panel, run, has_tensorboard=flags.tensorboard),
             diagnose=flags.diagnose,
             command=retold(flags.words),
@@ -218,7 +218,7 @@ def _how_to_resume(flags: Solve, recipe: Recipe, run: Path) -> str:
     """The command that goes on; what is not in the folder must be said again."""
     words = ["vrba", "solve"]
     if flags.target is not None and flags.file() is not None:
-        settings = [word for pair in flags.set for word in ("--set", pair)]
+        settings = [word for pair in flags.param for word in ("--param", pair)]
         words += [flags.target, *settings]
     for part in unreadable_parts(recipe):
         words += [f"--{part}", str(getattr(flags.recipe, part))]

@@ -5,7 +5,7 @@ import dataclasses
 from typing import Any, ClassVar
 
 from ..data import Pairs
-from ..problems import AbstractProblem
+from ..problems import Problem
 from ..train.run_folder import describe_problem
 from ..train.train_operator import fingerprint
 from ._base import UsageError
@@ -44,10 +44,10 @@ class Equation(AbstractSubject):
     """A problem to solve; an arm is `POLICY` or `POLICY:POTENTIAL`."""
 
     command: ClassVar[str] = "solve"
-    usual_arms: ClassVar[str] = "uniform,rad,vrba"
+    usual_arms: ClassVar[str] = "uniform,rad,default"
 
     def __init__(self, target: str, settings: tuple[str, ...], flags: RecipeFlags):
-        self.problem: AbstractProblem = load_problem(target, settings)
+        self.problem: Problem = load_problem(target, settings)
         self._flags = flags
 
     def describe(self) -> dict[str, Any]:
@@ -55,7 +55,7 @@ class Equation(AbstractSubject):
         return describe_problem(self.problem)
 
     def recipe(self, word: str, minutes: float | None) -> tuple[str, Any]:
-        """From `vrba:exponential` to a recipe."""
+        """From `default:exponential` to a recipe."""
         name, colon, after = word.partition(":")
         policy = pick("policy", name, {known: known for known in known_policies()})
         own: dict[str, Any] = {"policy": policy, "potential": None}
@@ -116,7 +116,7 @@ class Pairing(AbstractSubject):
 def recipes_of(
     subject: AbstractSubject, arms: str | None, minutes: float | None
 ) -> dict[str, Any]:
-    """From `uniform,vrba:exponential` to a recipe for each arm."""
+    """From `uniform,default:exponential` to a recipe for each arm."""
     found: dict[str, Any] = {}
     words = (subject.usual_arms if arms is None else arms).split(",")
     for word in filter(None, (part.strip() for part in words)):

@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from ..core import shown
-from ..problems import AbstractProblem
+from ..core import kebab_case
+from ..problems import Problem
 from ._base import UsageError
 from .names import known_problems, pick
 
@@ -32,7 +32,7 @@ def file_of(target: str | None) -> Path | None:
 def name_of(target: str) -> str:
     """A name for the folder of the run."""
     file = file_of(target)
-    return shown(target) if file is None else file.stem
+    return kebab_case(target) if file is None else file.stem
 
 
 def free_folder(wanted: Path) -> Path:
@@ -64,7 +64,7 @@ def folder_for(given: Path | None, wanted: Path) -> Iterator[Path]:
             path.rmdir()
 
 
-def load_problem(target: str, settings: Sequence[str]) -> AbstractProblem:
+def load_problem(target: str, settings: Sequence[str]) -> Problem:
     """The problem, with settings such as `viscosity=0.001`."""
     match = _FILE.fullmatch(target)
     if match is None:
@@ -76,13 +76,13 @@ def load_problem(target: str, settings: Sequence[str]) -> AbstractProblem:
     return kind(**parse_settings(kind, settings))
 
 
-def _class_in(file: Path, wanted: str) -> type[AbstractProblem]:
+def _class_in(file: Path, wanted: str) -> type[Problem]:
     """The one problem that the file defines, or the one that is asked for."""
     found = {
         name: value
         for name, value in vars(_imported(file)).items()
         if inspect.isclass(value)
-        and issubclass(value, AbstractProblem)
+        and issubclass(value, Problem)
         and value.__module__ == _module_name(file)
     }
     if wanted:
@@ -99,7 +99,7 @@ def _class_in(file: Path, wanted: str) -> type[AbstractProblem]:
     for name, missing in lacks.items():
         raise ValueError(f"the problem `{name}` lacks {' and '.join(missing)}.")
     raise ValueError(
-        "there is no problem here: write a class that extends `vrba.AbstractProblem`."
+        "there is no problem here: write a class that extends `vrba.Problem`."
     )
 
 
@@ -139,7 +139,7 @@ def parse_settings(kind: type, settings: Sequence[str]) -> dict[str, Any]:
     for pair in settings:
         name, equals, text = pair.partition("=")
         if not equals:
-            raise UsageError(f"`--set {pair}` must be a name and a value, as in a=1.")
+            raise UsageError(f"`--param {pair}` must be a name and a value, as in a=1.")
         field = pick(f"setting of {kind.__name__}", name, fields)
         found[field.name] = _value(field, text)
     for field in fields.values():
@@ -147,7 +147,7 @@ def parse_settings(kind: type, settings: Sequence[str]) -> dict[str, Any]:
         if field.name not in found and defaults == (dataclasses.MISSING,) * 2:
             raise UsageError(
                 f"`{kind.__name__}` needs a value of `{field.name}`: give "
-                f"`--set {field.name}=...`."
+                f"`--param {field.name}=...`."
             )
     return found
 
@@ -166,7 +166,7 @@ def _value(field: dataclasses.Field, text: str) -> Any:
     if "str" in wanted:
         return text
     kind = " or ".join(name.replace("NoneType", "None") for name in wanted)
-    raise UsageError(f"`--set {field.name}={text}` must be of type {kind}.")
+    raise UsageError(f"`--param {field.name}={text}` must be of type {kind}.")
 
 
 def _kinds(annotation: Any) -> list[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ..core import read_last_line, span
+from ..core import format_duration, read_last_line
 from ..report import Board
 from ..train import RunFolder
 from .arms import Settings
@@ -104,7 +104,7 @@ def _in_words(result: dict[str, Any]) -> str:
         found.append(f"error {result['error']['selected']:.2e} (selected)")
     if result.get("residual_l2") is not None:
         found.append(f"residual {result['residual_l2']:.2e}")
-    found += [f"{result['step']} steps", span(result["seconds"])]
+    found += [f"{result['step']} steps", format_duration(result["seconds"])]
     return ", ".join(found)
 
 
@@ -118,4 +118,4 @@ def _standing(entry: dict[str, Any] | None) -> tuple[str, ...]:
         for key, name in names.items()
         if entry.get(key) is not None
     ]
-    return (f"step {entry['step']}", *known, span(entry["seconds"]))
+    return (f"step {entry['step']}", *known, format_duration(entry["seconds"]))

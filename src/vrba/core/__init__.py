@@ -16,8 +16,8 @@ from .checks import check_real as check_real
 from .checks import is_number as is_number
 from .describe import describe as describe
 from .describe import is_same as is_same
+from .describe import kebab_case as kebab_case
 from .describe import rebuild as rebuild
-from .describe import shown as shown
 from .dtypes import float_dtype as float_dtype
 from .flat import as_arrays as as_arrays
 from .flat import as_reals as as_reals
@@ -27,13 +27,13 @@ from .flat import check_trained as check_trained
 from .flat import flatten as flatten
 from .flat import flatten_gradient as flatten_gradient
 from .flat import with_dtype as with_dtype
-from .folder_lock import at_work as at_work
-from .folder_lock import is_at_work as is_at_work
+from .folder_lock import is_locked as is_locked
+from .folder_lock import lock_folder as lock_folder
 from .functions import code_of_class as code_of_class
 from .precision import precision as precision
 from .progress import AbstractCallback as AbstractCallback
 from .progress import Plan as Plan
-from .progress import span as span
+from .progress import format_duration as format_duration
 from .record import append_line as append_line
 from .record import read_json as read_json
 from .record import read_last_line as read_last_line
@@ -44,4 +44,4 @@ from .result import operator_sentence as operator_sentence
 from .result import result_sentence as result_sentence
 from .roots import find_root as find_root
 from .status import Status as Status
-from .trees import choose as choose
+from .trees import select_tree as select_tree

@@ -15,7 +15,7 @@ import numpy as np
 from .functions import details_of, name_of
 
 
-def shown(name: str) -> str:
+def kebab_case(name: str) -> str:
     """`AllenCahn` as it is typed: `allen-cahn`."""
     return re.sub(r"(?<=[a-z])(?=[A-Z][a-z])|_", "-", name).lower()
 

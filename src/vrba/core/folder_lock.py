@@ -18,7 +18,7 @@ _PAUSE = 0.02  # seconds
 
 
 @contextmanager
-def at_work(path: Path) -> Iterator[None]:
+def lock_folder(path: Path) -> Iterator[None]:
     """Refuses a folder in which another process is at work; makes it if need be, and
     drops what it made if nothing comes into it. The system ends the lock of a process
     that is killed."""
@@ -45,7 +45,7 @@ def at_work(path: Path) -> Iterator[None]:
                     path.rmdir()
 
 
-def is_at_work(path: Path) -> bool:
+def is_locked(path: Path) -> bool:
     """Whether a process is at work in the folder. The file that a killed one leaves is
     locked by nobody, whatever process has its number now. Nobody knows on Windows."""
     if fcntl is None:

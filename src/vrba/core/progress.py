@@ -29,7 +29,7 @@ class Plan(eqx.Module):
         return (
             f"{self.name}: {self.num_params} parameters in {self.dtype}, {self.samples}"
             f", {self.optimizer}. About {self.seconds_per_step:.2g} s a step, "
-            f"{span(self.seconds)} in all.{where}"
+            f"{format_duration(self.seconds)} in all.{where}"
         )
 
 
@@ -49,7 +49,7 @@ class AbstractCallback(abc.ABC):
         """After the last step, with the result in one sentence."""
 
 
-def span(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """A time as a person says it."""
     if seconds < 100:
         return f"{seconds:.0f} s"

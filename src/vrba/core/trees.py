@@ -7,6 +7,6 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool
 
 
-def choose(condition: Bool[Array, ""], this: Any, that: Any) -> Any:
+def select_tree(condition: Bool[Array, ""], this: Any, that: Any) -> Any:
     """`this` where the condition holds, else `that`, leaf by leaf."""
     return jax.tree.map(lambda a, b: jnp.where(condition, a, b), this, that)

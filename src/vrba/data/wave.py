@@ -1,4 +1,4 @@
-"""Waves in a medium where they run at different speeds."""
+"""FourierFeatures in a medium where they run at different speeds."""
 
 from collections.abc import Iterator
 from typing import Any, ClassVar

@@ -7,8 +7,8 @@ from .activations import AbstractActivation as AbstractActivation
 from .activations import SiLU as SiLU
 from .activations import Sine as Sine
 from .activations import Tanh as Tanh
-from .branched import Branched as Branched
 from .branched import BranchedNetwork as BranchedNetwork
+from .branched import PhysicsInformedDeepONet as PhysicsInformedDeepONet
 from .complex_array import ComplexArray as ComplexArray
 from .count_params import count_params as count_params
 from .deeponet import BranchTrunk as BranchTrunk

@@ -39,7 +39,7 @@ class _Part(eqx.Module):
 
 
 class BranchedNetwork(AbstractPropagated):
-    """What `Branched` builds.
+    """What `PhysicsInformedDeepONet` builds.
 
     Derivatives are propagated through the part that they are asked of: for `u_xx` the
     branch gives its value only.
@@ -66,7 +66,7 @@ class BranchedNetwork(AbstractPropagated):
         return jnp.sum((factors * basis).reshape(self.num_outputs, -1), axis=1)
 
 
-class Branched(AbstractArchitecture):
+class PhysicsInformedDeepONet(AbstractArchitecture):
     """`sum_l branch_l(c) trunk_l(x)` over `latent` products for each field, a DeepONet
     without data (Wang, Wang and Perdikaris, 2021).
 
@@ -121,11 +121,11 @@ class Branched(AbstractArchitecture):
         for name in self.coefficients:
             if name not in coordinates:
                 raise ValueError(
-                    f"`coefficients` of `Branched` names `{name}`, but {there}: take "
+                    f"`coefficients` of `PhysicsInformedDeepONet` names `{name}`, but {there}: take "
                     "some of these."
                 )
         if set(self.coefficients) == set(coordinates):
             raise ValueError(
-                f"`coefficients` of `Branched` is {self.coefficients}, and {there}: "
+                f"`coefficients` of `PhysicsInformedDeepONet` is {self.coefficients}, and {there}: "
                 "leave out places and times, which the trunk sees."
             )

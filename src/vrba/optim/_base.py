@@ -57,22 +57,22 @@ class AbstractOptimizer(eqx.Module):
         """Whether the next steps may be compiled into one loop."""
 
     @abc.abstractmethod
-    def is_due(self, state: Any) -> Bool[Array, ""]:
-        """Whether `turn` must be called before the next step."""
+    def is_stage_over(self, state: Any) -> Bool[Array, ""]:
+        """Whether `next_stage` must be called before the next step."""
 
     @abc.abstractmethod
-    def turn(self, objective: AbstractObjective, params: Any, state: Any) -> Any:
+    def next_stage(self, objective: AbstractObjective, params: Any, state: Any) -> Any:
         """The state to go on with, possibly of another structure."""
 
 
 class AbstractMethod(AbstractOptimizer):
     """An optimizer that stays the same from its first step to its last."""
 
-    def is_due(self, state: Any) -> Bool[Array, ""]:
+    def is_stage_over(self, state: Any) -> Bool[Array, ""]:
         """Never."""
         return jnp.zeros((), bool)
 
-    def turn(self, objective: AbstractObjective, params: Any, state: Any) -> Any:
+    def next_stage(self, objective: AbstractObjective, params: Any, state: Any) -> Any:
         """There is nothing to turn to."""
         return state
 

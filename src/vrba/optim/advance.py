@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int
 
-from ..core import Status, as_arrays, choose
+from ..core import Status, as_arrays, select_tree
 from ._base import AbstractInfo, AbstractOptimizer
 from .objective import AbstractObjective
 
@@ -69,9 +69,9 @@ def advance(
         )
     stop = Stop() if stop is None else stop
     params = as_arrays(params)
-    is_due = optimizer.is_due(state)
+    is_due = optimizer.is_stage_over(state)
     if not isinstance(is_due, Tracer) and bool(is_due):
-        state = optimizer.turn(objective, params, state)
+        state = optimizer.next_stage(objective, params, state)
     if optimizer.is_compiled(state):
         limit = jnp.asarray(num_steps, jnp.int32)
         return _compiled(optimizer, objective, params, state, limit, stop, room)
@@ -88,12 +88,12 @@ def _compiled(optimizer, objective, params, state, num_steps, stop, room):
         params, new_state, info = optimizer.step(objective, params, state)
         new = eqx.filter(params, eqx.is_inexact_array), new_state
         goes_back = stop.takes_back(info)
-        chosen = choose(goes_back, (trained, state), new)
+        chosen = select_tree(goes_back, (trained, state), new)
         return *chosen, _added(steps, info, stop)
 
     def go_on(carry):
         _, state, steps = carry
-        is_open = (steps.status == Status.ok) & ~optimizer.is_due(state)
+        is_open = (steps.status == Status.ok) & ~optimizer.is_stage_over(state)
         return (steps.num_steps < num_steps) & is_open
 
     kind = jax.eval_shape(make_step, (trained, state, None))[2].info
@@ -118,7 +118,7 @@ def _step_by_step(optimizer, objective, params, state, num_steps, stop, room):
         steps = _added(steps or _no_steps(info, room), info, stop)
         if not bool(stop.takes_back(info)):
             params, state = new, new_state
-        if bool(steps.status != Status.ok) or bool(optimizer.is_due(state)):
+        if bool(steps.status != Status.ok) or bool(optimizer.is_stage_over(state)):
             break
     return params, state, steps
 

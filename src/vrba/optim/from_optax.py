@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float, Int
 
-from ..core import Status, check_count, check_trained, choose
+from ..core import Status, check_count, check_trained, select_tree
 from ._base import AbstractInfo, AbstractMethod
 from .objective import AbstractObjective
 
@@ -84,7 +84,7 @@ class FromOptax(AbstractMethod):
         norm = optax.tree.norm(gradient)
         is_finite = jnp.isfinite(value) & jnp.isfinite(norm)
         new = optax.apply_updates(trained, updates)
-        new, new_state = choose(is_finite, (new, new_state), (trained, state))
+        new, new_state = select_tree(is_finite, (new, new_state), (trained, state))
         has_failed = _remembers(state) & (optax.tree.norm(updates) == 0)
         is_stuck = ~is_finite | has_failed
         status = Status.where(is_stuck, Status.no_descent, Status.ok)

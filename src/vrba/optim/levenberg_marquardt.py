@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from ..core import Status, check_positive, choose, flatten
+from ..core import Status, check_positive, flatten, select_tree
 from ._base import AbstractInfo, AbstractMethod, check_type
 from .accelerations import AbstractAcceleration, FiniteDifference
 from .dampings import AbstractDamping, SmallestDamping
@@ -139,14 +139,16 @@ class LevenbergMarquardt(AbstractMethod):
             is_kept = following.is_kept
             return _Trials(
                 following,
-                choose(is_kept, new, trials.vector),
-                choose(is_kept, value, trials.value),
+                select_tree(is_kept, new, trials.vector),
+                select_tree(is_kept, value, trials.value),
                 trials.has_kept | following.is_kept,
             )
 
         trials = self.solver.loop(lambda t: ~t.damping.is_done, try_damping, trials)
         new_state = LevenbergMarquardtState(trials.value, trials.damping, scale)
-        new_state = choose(trials.has_kept, new_state, state)  # failing teaches nothing
+        new_state = select_tree(
+            trials.has_kept, new_state, state
+        )  # failing teaches nothing
         info = self._report(trials, norm, is_finite)
         return rebuild(trials.vector), new_state, info
 

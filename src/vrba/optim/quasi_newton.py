@@ -7,7 +7,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from ..core import Status, check_count, check_fits, choose, flatten, flatten_gradient
+from ..core import (
+    Status,
+    check_count,
+    check_fits,
+    flatten,
+    flatten_gradient,
+    select_tree,
+)
 from ._base import AbstractInfo, AbstractMethod, check_type
 from .changes import AbstractChange, Keep
 from .curvatures import AbstractCurvature, Skip
@@ -142,7 +149,7 @@ class QuasiNewton(AbstractMethod):
             rescue = RESCUE.update(walk.rescue, walk.origin, trial)
             is_kept = either(rescue.is_kept, search.is_kept)
             is_done = either(rescue.is_done, search.is_done)
-            kept = choose(is_kept, trial, walk.kept)
+            kept = select_tree(is_kept, trial, walk.kept)
             has_kept = walk.has_kept | is_kept
             turns = is_done & ~has_kept & ~walk.is_steepest
             count = walk.num_evaluations + 1
@@ -153,14 +160,14 @@ class QuasiNewton(AbstractMethod):
                 walk.direction,
                 walk.is_steepest,
                 kept,
-                choose(is_kept, gradient, walk.kept_gradient),
+                select_tree(is_kept, gradient, walk.kept_gradient),
                 has_kept,
                 is_done,
                 count,
             )
             yes, no = jnp.ones((), bool), jnp.zeros((), bool)
             anew = self._begin(state, steepest, yes, no, count)
-            return choose(turns, anew, going)
+            return select_tree(turns, anew, going)
 
         is_finite = jnp.isfinite(state.value) & jnp.isfinite(norm)
         start = self._begin(

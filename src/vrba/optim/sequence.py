@@ -108,18 +108,18 @@ class Sequence(AbstractOptimizer):
         info = eqx.tree_at(lambda i: i.is_stuck, info, info.is_stuck & is_bad)
         return params, SequenceState(state.stage, inner, watch, is_over), info
 
-    def is_due(self, state: SequenceState) -> Bool[Array, ""]:
+    def is_stage_over(self, state: SequenceState) -> Bool[Array, ""]:
         """Whether the stage is over, or a part of it."""
-        return state.is_over | self._optimizer(state.stage).is_due(state.inner)
+        return state.is_over | self._optimizer(state.stage).is_stage_over(state.inner)
 
-    def turn(
+    def next_stage(
         self, objective: AbstractObjective, params: Any, state: SequenceState
     ) -> SequenceState:
         """The next stage, from the parameters alone."""
         if bool(state.is_over):
             return self.init_stage(state.stage + 1, objective, params)
         optimizer = self._optimizer(state.stage)
-        inner = optimizer.turn(objective, params, state.inner)
+        inner = optimizer.next_stage(objective, params, state.inner)
         return eqx.tree_at(lambda s: s.inner, state, inner)
 
     def _optimizer(self, stage: int) -> AbstractOptimizer:

@@ -1,6 +1,6 @@
 """Differential equations, one file each, and the language they are written in."""
 
-from ._base import AbstractProblem as AbstractProblem
+from ._base import Problem as Problem
 from .advection import Advection as Advection
 from .allen_cahn import AllenCahn as AllenCahn
 from .arguments import check_order as check_order
@@ -13,12 +13,12 @@ from .conditions import Ansatz as Ansatz
 from .conditions import Constraint as Constraint
 from .conditions import Data as Data
 from .conditions import Dirichlet as Dirichlet
+from .conditions import FourierFeatures as FourierFeatures
 from .conditions import Initial as Initial
 from .conditions import Neumann as Neumann
+from .conditions import Penalty as Penalty
 from .conditions import Periodic as Periodic
 from .conditions import Robin as Robin
-from .conditions import Soft as Soft
-from .conditions import Waves as Waves
 from .formulation import EQUATIONS as EQUATIONS
 from .formulation import Formulation as Formulation
 from .formulation import Residual as Residual

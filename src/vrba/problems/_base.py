@@ -11,7 +11,7 @@ from .reference import Reference
 from .unknown import Unknown
 
 
-class AbstractProblem(eqx.Module):
+class Problem(eqx.Module):
     """A differential equation with its domain and conditions.
 
     `fields` names the functions that are sought, `domain` their coordinates, and

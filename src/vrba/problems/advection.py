@@ -8,13 +8,13 @@ import numpy as np
 
 from ..core import check_positive
 from ..domains import Box
-from ._base import AbstractProblem
+from ._base import Problem
 from ._exact import exact_reference
-from .conditions import Ansatz, Periodic, Waves
+from .conditions import Ansatz, FourierFeatures, Periodic
 from .reference import Reference
 
 
-class Advection(AbstractProblem):
+class Advection(Problem):
     """`u_t + speed u_x = 0`, `u(0, x) = sin(x)`, periodic in `x`.
 
     The wave keeps its shape and runs round `speed / (2 pi)` times. What is wrong at one
@@ -38,7 +38,7 @@ class Advection(AbstractProblem):
 
     def conditions(self):
         """Periodicity, and an ansatz with the initial values."""
-        waves = Waves("t", modes=math.ceil(self.speed / math.pi) + 2)
+        waves = FourierFeatures("t", modes=math.ceil(self.speed / math.pi) + 2)
         return [Periodic("x"), waves, Ansatz(lambda t, x, N: jnp.sin(x) + t * N)]
 
     def reference(self) -> Reference:

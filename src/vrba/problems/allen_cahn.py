@@ -11,14 +11,14 @@ from jaxtyping import Array, Float
 
 from ..core import check_count, check_positive
 from ..domains import Box
-from ._base import AbstractProblem
+from ._base import Problem
 from ._spectral import (
     cosine_coefficients,
     cosine_values,
     etdrk4,
     relative_difference,
 )
-from .conditions import Ansatz, Data, Initial, Periodic, Soft
+from .conditions import Ansatz, Data, Initial, Penalty, Periodic
 from .reference import Reference
 
 _DIFFUSION = 1e-4
@@ -29,7 +29,7 @@ _NUM_MODES = 8192
 Values = Float[Array, "..."]
 
 
-class AllenCahn(AbstractProblem):
+class AllenCahn(Problem):
     """`u_t = 1e-4 u_xx + 5 u - 5 u^3`, `u(0, x) = x^2 cos(pi x)`, periodic in `x`.
 
     Two fronts between -1 and 1 steepen towards a thickness of 0.02 and then hardly
@@ -75,12 +75,15 @@ class AllenCahn(AbstractProblem):
         if not self.is_soft:
             return [periodic, Ansatz(_ansatz)]
         if self.num_initial is None:
-            return [periodic, Initial(_initial, soft=Soft(weight=self.soft_weight))]
+            return [
+                periodic,
+                Initial(_initial, penalty=Penalty(weight=self.soft_weight)),
+            ]
         x = np.linspace(-1, 1, self.num_initial + 1)[:-1]
         points = np.stack([np.zeros_like(x), x], axis=1)
         count = self.num_initial
-        soft = Soft("initial", self.soft_weight, count, holds_out=False)
-        return [periodic, Data(points, _initial_values(x), soft=soft)]
+        penalty = Penalty("initial", self.soft_weight, count, holds_out=False)
+        return [periodic, Data(points, _initial_values(x), penalty=penalty)]
 
     def reference(self) -> Reference:
         """A spectral solution with 8,192 modes and 1,000 steps on 101 x 513 points.

@@ -8,13 +8,13 @@ from jaxtyping import Float
 
 from ..core import check_positive
 from ..domains import Box
-from ._base import AbstractProblem
+from ._base import Problem
 from ._spectral import relative_difference
 from .conditions import Ansatz, Periodic
 from .reference import Reference
 
 
-class Burgers(AbstractProblem):
+class Burgers(Problem):
     """`u_t + u u_x = viscosity u_xx`, `u(0, x) = -sin(pi x)`, `u(t, -1) = u(t, 1) = 0`.
 
     The slope at the centre steepens until viscosity halts it, near `t = 0.5`, at a

@@ -4,14 +4,14 @@ import numpy as np
 
 from ..core import check_positive
 from ..domains import Box
-from ._base import AbstractProblem
+from ._base import Problem
 from ._spectral import relative_difference
 from ._stream import solve_flow
 from .conditions import Ansatz, Data
 from .reference import Reference
 
 
-class Cavity(AbstractProblem):
+class Cavity(Problem):
     """`(u, v) . grad (u, v) + grad p = lap (u, v) / reynolds`, `u_x + v_y = 0`, in the
     unit square; at rest on three walls, `u = 16 x^2 (1 - x)^2` on the lid `y = 1`.
 

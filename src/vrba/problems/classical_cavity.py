@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from ..core import check_positive
 from ..domains import Box
-from ._base import AbstractProblem
+from ._base import Problem
 from ._spectral import relative_difference
 from ._stream import solve_flow
 from .cavity import navier_stokes
@@ -40,7 +40,7 @@ _GHIA_V = (
 )  # fmt: skip
 
 
-class ClassicalCavity(AbstractProblem):
+class ClassicalCavity(Problem):
     """`Cavity` with `u = 1` on the whole lid.
 
     Where the lid meets a wall the velocity jumps, and pressure and vorticity grow like

@@ -12,9 +12,9 @@ from jaxtyping import Array, Float
 
 from ..domains import AbstractDomain
 from ..fields import Field, Index, Jet, closure, coordinate_jets, propagate, value_of
-from ._base import AbstractProblem
+from ._base import Problem
 from .arguments import check_order
-from .conditions import AbstractCondition, Ansatz, Periodic, Waves
+from .conditions import AbstractCondition, Ansatz, FourierFeatures, Periodic
 from .unknown import Unknown, Values, opened
 
 EQUATIONS = "equations"
@@ -25,16 +25,16 @@ Embedded = Callable[..., Float[Array, " inputs"]]
 class Formulation(eqx.Module):
     """A checked problem. The network is called on `embedding(*point)`."""
 
-    problem: AbstractProblem
+    problem: Problem
     conditions: dict[str, AbstractCondition]
     periods: dict[str, int]
     waves: dict[str, int]
     ansatz: Ansatz | None
 
-    def __init__(self, problem: AbstractProblem):
+    def __init__(self, problem: Problem):
         _check_problem(problem)
         given = problem.conditions()
-        known = AbstractCondition | Periodic | Waves | Ansatz
+        known = AbstractCondition | Periodic | FourierFeatures | Ansatz
         if not isinstance(given, list | tuple):
             raise ValueError(
                 f"`conditions` must return a list, got {type(given).__name__}."
@@ -45,7 +45,7 @@ class Formulation(eqx.Module):
                     f"`conditions` must hold conditions such as `Initial` or "
                     f"`Dirichlet`, got {condition!r}."
                 )
-        if all(isinstance(condition, Waves) for condition in given):
+        if all(isinstance(condition, FourierFeatures) for condition in given):
             raise ValueError(
                 "`conditions` is empty: without an initial or boundary condition the "
                 "solution is not determined."
@@ -54,7 +54,7 @@ class Formulation(eqx.Module):
         self.problem = problem
         self.conditions = _named([c for c in given if isinstance(c, AbstractCondition)])
         self.periods = {c.on: c.modes for c in given if isinstance(c, Periodic)}
-        self.waves = {c.on: c.modes for c in given if isinstance(c, Waves)}
+        self.waves = {c.on: c.modes for c in given if isinstance(c, FourierFeatures)}
         self.ansatz = next((c for c in given if isinstance(c, Ansatz)), None)
         _check_conditions(self)
 
@@ -205,10 +205,10 @@ def _checked_equations(found: Any) -> dict[str, Array]:
     return checked
 
 
-def _check_problem(problem: AbstractProblem) -> None:
+def _check_problem(problem: Problem) -> None:
     """The problem is of the right kind, and its names fit together."""
-    if not isinstance(problem, AbstractProblem):
-        raise ValueError(f"`problem` must be an `AbstractProblem`, got {problem!r}.")
+    if not isinstance(problem, Problem):
+        raise ValueError(f"`problem` must be an `Problem`, got {problem!r}.")
     kind = type(problem).__name__
     domain, fields = getattr(problem, "domain", None), problem.fields
     if not isinstance(domain, AbstractDomain):
@@ -255,7 +255,7 @@ def _check_names(
             )
 
 
-def _check_unknowns(problem: AbstractProblem) -> None:
+def _check_unknowns(problem: Problem) -> None:
     """Unknowns are of the right kind, with names of their own."""
     kind, unknowns = type(problem).__name__, problem.unknowns
     is_dict = isinstance(unknowns, dict)
@@ -287,7 +287,7 @@ def _check_conditions(formulation: Formulation) -> None:
                 f"The condition `{name}` is of `{condition.of}`, but the fields are "
                 f"{', '.join(problem.fields)}."
             )
-    seen = {"Periodic": formulation.periods, "Waves": formulation.waves}
+    seen = {"Periodic": formulation.periods, "FourierFeatures": formulation.waves}
     for kind, given in seen.items():
         for coordinate in given:
             if coordinate not in domain.coordinates:
@@ -309,7 +309,7 @@ def _check_once(given: Sequence[Any]) -> None:
         raise ValueError("`conditions` holds more than one `Ansatz`: join them in one.")
     seen: dict[str, str] = {}
     for condition in given:
-        if isinstance(condition, Periodic | Waves):
+        if isinstance(condition, Periodic | FourierFeatures):
             name = f"{type(condition).__name__}({condition.on!r})"
             if seen.get(condition.on) == name:
                 raise ValueError(f"`conditions` holds `{name}` twice.")
@@ -335,7 +335,7 @@ def _named(conditions: list[AbstractCondition]) -> dict[str, AbstractCondition]:
     """Conditions by name; a name met again gets a number."""
     found: dict[str, AbstractCondition] = {}
     for condition in conditions:
-        label = condition.soft.name or condition.label()
+        label = condition.penalty.name or condition.label()
         name, count = label, 1
         while name in found or name == EQUATIONS:
             count += 1

@@ -7,13 +7,13 @@ import numpy as np
 
 from ..core import check_positive
 from ..domains import Box
-from ._base import AbstractProblem
+from ._base import Problem
 from ._exact import exact_reference
 from .conditions import Ansatz
 from .reference import Reference
 
 
-class Heat(AbstractProblem):
+class Heat(Problem):
     """`u_t = diffusivity u_xx`, `u(0, x) = sin(pi x) + sin(4 pi x) / 2`, `u = 0` at
     `x = 0` and 1.
 

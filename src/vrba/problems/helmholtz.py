@@ -7,7 +7,7 @@ import numpy as np
 
 from ..core import check_count
 from ..domains import Box
-from ._base import AbstractProblem
+from ._base import Problem
 from ._exact import exact_reference
 from .conditions import Ansatz
 from .reference import Reference
@@ -17,7 +17,7 @@ from .reference import Reference
 _GAP = 0.01
 
 
-class Helmholtz(AbstractProblem):
+class Helmholtz(Problem):
     """`u_xx + u_yy + wave_number^2 u = f`, `u = 0` on the boundary of `[-1, 1]^2`.
 
     The source is chosen so that `u = sin(m pi x) sin(n pi y)` with the frequencies `m`

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 
-from ._base import AbstractProblem
+from ._base import Problem
 from ._sensors import between, check_sensors, read_sensors
 from .burgers import Burgers, cole_hopf
 from .reference import Reference
@@ -12,7 +12,7 @@ from .unknown import Unknown
 _VISCOSITY = 0.01 / math.pi
 
 
-class InverseBurgers(AbstractProblem):
+class InverseBurgers(Problem):
     """`u_t + advection u u_x = viscosity u_xx` with both coefficients sought.
 
     Sensors at `num_places`, closer together towards the front at the centre, read `u`

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..domains import Box
-from ._base import AbstractProblem
+from ._base import Problem
 from ._sensors import between, check_sensors, read_sensors
 from .conditions import Ansatz
 from .reference import Reference
@@ -15,7 +15,7 @@ from .unknown import Unknown
 _DIFFUSIVITY, _LOSS = 0.1, 1.0
 
 
-class InverseHeat(AbstractProblem):
+class InverseHeat(Problem):
     """`u_t = diffusivity u_xx - loss u` with both coefficients sought.
 
     `u(0, x) = sin(pi x) + sin(3 pi x) / 2` and `u = 0` at both ends are known and hold

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..core import check_positive
 from ..domains import Box
-from ._base import AbstractProblem
+from ._base import Problem
 from ._exact import exact_reference
 from .conditions import Ansatz
 from .reference import Reference
@@ -16,7 +16,7 @@ from .reference import Reference
 _END = 20.0
 
 
-class KdV(AbstractProblem):
+class KdV(Problem):
     """`u_t + 6 u u_x + u_xxx = 0` with two solitons, which meet at `x = t = 0`.
 
     A soliton of wave number `k` has height `k^2 / 2`, width `2 / k`, speed `k^2`. The

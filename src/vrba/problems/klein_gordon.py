@@ -7,13 +7,13 @@ import numpy as np
 
 from ..core import check_positive
 from ..domains import Box
-from ._base import AbstractProblem
+from ._base import Problem
 from ._exact import exact_reference
-from .conditions import Ansatz, Dirichlet, Soft
+from .conditions import Ansatz, Dirichlet, Penalty
 from .reference import Reference
 
 
-class KleinGordon(AbstractProblem):
+class KleinGordon(Problem):
     """`u_tt - u_xx + u^3 = f`, `u(0, x) = x`, `u_t(0, x) = 0`, with `u` given at
     `x = 0` and 1.
 
@@ -43,7 +43,7 @@ class KleinGordon(AbstractProblem):
     def conditions(self):
         """An ansatz that meets them all but one."""
         values = lambda t, x: _oscillation(jnp, t, x, self.frequency)
-        end = Dirichlet(values, on="x", at=1, soft=Soft(weight=100.0))
+        end = Dirichlet(values, on="x", at=1, penalty=Penalty(weight=100.0))
         # `t^2` early and near one after a radian, as for `Wave`.
         radian = 1 / (np.pi * self.frequency)
 

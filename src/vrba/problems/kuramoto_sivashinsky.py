@@ -6,7 +6,7 @@ from jaxtyping import Float
 
 from ..core import check_between
 from ..domains import Box
-from ._base import AbstractProblem
+from ._base import Problem
 from ._spectral import etdrk4, relative_difference
 from .conditions import Ansatz, Periodic
 from .reference import Reference
@@ -19,7 +19,7 @@ _FASTEST = _GROWTH**2 / (4 * _DAMPING)
 _BREAKING = 1 / (2 * _STEEPENING)
 
 
-class KuramotoSivashinsky(AbstractProblem):
+class KuramotoSivashinsky(Problem):
     """`u_t + 100/16 u u_x + 100/16^2 u_xx + 100/16^4 u_xxxx = 0`,
     `u(0, x) = cos(x) (1 + sin(x))`, periodic in `x`, up to `t = end`.
 

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Complex, Float
 
 from ..domains import Box
-from ._base import AbstractProblem
+from ._base import Problem
 from .conditions import Ansatz
 from .reference import Reference
 
@@ -19,7 +19,7 @@ _OUTLINE = np.array([1, 1 + 1j, 1j, -1 + 1j, -1, -1 - 1j, -1j])  # the outer edg
 _CORNERS = _OUTLINE[[0, 1, 3, 5, 6]]
 
 
-class LShape(AbstractProblem):
+class LShape(Problem):
     """`-u_xx - u_yy = 1` on the square from -1 to 1 without its quadrant `x > 0`,
     `y < 0`; `u = 0` on the boundary.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..core import check_positive
 from ..domains import Box
-from ._base import AbstractProblem
+from ._base import Problem
 from ._exact import exact_reference
 from .conditions import Ansatz
 from .reference import Reference
@@ -16,7 +16,7 @@ from .reference import Reference
 _CENTRE = 0.5
 
 
-class PeakPoisson(AbstractProblem):
+class PeakPoisson(Problem):
     """`u_xx + u_yy = f` on `[-1, 1]^2`, with `u` given on the boundary.
 
     The source is chosen so that `u = exp(-sharpness r^2)`, `r` being the distance to

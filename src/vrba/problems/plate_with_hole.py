@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..domains import Box, Disk
-from ._base import AbstractProblem
+from ._base import Problem
 from .conditions import Ansatz, Constraint
 from .reference import Reference
 
@@ -13,7 +13,7 @@ _SIZE = 4.0
 _HOLE = Disk(x=0, y=0, radius=1)
 
 
-class PlateWithHole(AbstractProblem):
+class PlateWithHole(Problem):
     """Plane stress in a quarter of a plate, `x` and `y` from 0 to 4, with a hole of
     radius one about the origin, under tension in `x` far away.
 

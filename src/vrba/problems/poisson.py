@@ -7,13 +7,13 @@ import numpy as np
 
 from ..core import check_count
 from ..domains import Box
-from ._base import AbstractProblem
+from ._base import Problem
 from ._exact import exact_reference
 from .conditions import Ansatz
 from .reference import Reference
 
 
-class Poisson(AbstractProblem):
+class Poisson(Problem):
     """`u_xx + u_yy = f`, `u = 0` on the boundary of the unit square.
 
     The source is chosen so that `u = sin(n pi x) sin(n pi y)`, `n` being the

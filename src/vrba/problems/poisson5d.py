@@ -7,13 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..domains import Box
-from ._base import AbstractProblem
+from ._base import Problem
 from ._exact import exact_reference
 from .conditions import Ansatz
 from .reference import Reference
 
 
-class Poisson5D(AbstractProblem):
+class Poisson5D(Problem):
     """The sum of `u` twice differentiated by each of `x1` to `x5` is `f`, and `u = 0`
     on the boundary of the unit cube.
 

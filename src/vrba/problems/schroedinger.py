@@ -8,7 +8,7 @@ import numpy as np
 
 from ..core import check_between, check_positive
 from ..domains import Box
-from ._base import AbstractProblem
+from ._base import Problem
 from ._exact import exact_reference
 from .conditions import Ansatz
 from .reference import Reference
@@ -16,7 +16,7 @@ from .reference import Reference
 _END = 5.0
 
 
-class Schroedinger(AbstractProblem):
+class Schroedinger(Problem):
     """`i h_t + h_xx / 2 + |h|^2 h = 0` for `h = u + i v`, given at `t = 0` and at
     `x = -5` and 5.
 

@@ -8,13 +8,13 @@ import numpy as np
 
 from ..core import check_positive
 from ..domains import Box
-from ._base import AbstractProblem
+from ._base import Problem
 from ._exact import exact_reference
-from .conditions import Ansatz, Waves
+from .conditions import Ansatz, FourierFeatures
 from .reference import Reference
 
 
-class Wave(AbstractProblem):
+class Wave(Problem):
     """`u_tt = speed^2 u_xx`, `u(0, x) = sin(pi x) + sin(4 pi x) / 2`, `u_t(0, x) = 0`,
     `u = 0` at `x = 0` and 1.
 
@@ -28,7 +28,7 @@ class Wave(AbstractProblem):
     domain = Box(t=(0, 1), x=(0, 1))
 
     def __check_init__(self):
-        """Waves move."""
+        """FourierFeatures move."""
         check_positive(speed=self.speed)
 
     def equations(self, u, t, x):
@@ -47,7 +47,10 @@ class Wave(AbstractProblem):
             rise = t**2 / (t**2 + radian**2)
             return initial + 4 * rise * x * (1 - x) * N
 
-        return [Ansatz(solution), Waves("t", modes=math.ceil(4 * self.speed) + 2)]
+        return [
+            Ansatz(solution),
+            FourierFeatures("t", modes=math.ceil(4 * self.speed) + 2),
+        ]
 
     def reference(self) -> Reference:
         """The exact solution on 201 x 201 points."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..core import (
     BrokenFileError,
-    is_at_work,
+    is_locked,
     load_header,
     operator_sentence,
     read_arrays,
@@ -93,7 +93,7 @@ class RunRecord:
         """
         done = self.result.get("step", 0)
         is_over = "status" in self.result and self._last("step") <= done
-        return is_over and not is_at_work(self.path)
+        return is_over and not is_locked(self.path)
 
     @property
     def step(self) -> int:

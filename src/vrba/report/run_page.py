@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ..core import span
+from ..core import format_duration
 from ..diagnose import find_warnings
 from .figures import figures_of
 from .markup import Page, Picture, Section, code, escape, pairs, paragraph, table
@@ -82,7 +82,7 @@ def _again(run: RunRecord) -> str:
 
 def _cost(run: RunRecord) -> Iterator[tuple[int, str, str]]:
     seconds, step = run.seconds, run.step
-    yield 0, "time", f"{seconds:.1f} s ({span(seconds)})"
+    yield 0, "time", f"{seconds:.1f} s ({format_duration(seconds)})"
     yield 0, "steps", f"{step:,}"
     if step:
         yield 0, "time a step", f"{seconds / step:.3g} s"

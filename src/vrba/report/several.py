@@ -154,7 +154,7 @@ def _command(settings: Mapping[str, Any]) -> str | None:
     if "target" not in settings:
         return None
     words = ["vrba", "compare", str(settings["target"])]
-    words += [word for pair in settings.get("set", ()) for word in ("--set", pair)]
+    words += [word for pair in settings.get("param", ()) for word in ("--param", pair)]
     words += ["--policies", ",".join(settings["arms"])]
     words += ["--seed", str(settings["first_seed"])]
     words += ["--seeds", str(settings["num_seeds"])]

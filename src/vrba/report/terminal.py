@@ -9,7 +9,7 @@ from rich.panel import Panel as Frame
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from ..core import AbstractCallback, Plan, span
+from ..core import AbstractCallback, Plan, format_duration
 
 
 class Panel(AbstractCallback):
@@ -55,7 +55,9 @@ class Panel(AbstractCallback):
         table = Table.grid(padding=(0, 2))
         for name, text in _rows(self._entry, self._plan):
             table.add_row(name, text)
-        table.add_row("time", f"{span(seconds)}, {span(left)} left")
+        table.add_row(
+            "time", f"{format_duration(seconds)}, {format_duration(left)} left"
+        )
         done = seconds / max(seconds + left, 1e-9)
         bar = ProgressBar(total=1.0, completed=done)
         return Frame(Group(table, bar), title=self._plan.name, width=64)

@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.text import Text
 from uniplot import plot_to_string
 
-from ..core import BrokenFileError, span
+from ..core import BrokenFileError, format_duration
 from ..diagnose import find_warnings
 from .figures._base import has_any, values_of
 from .run import RunRecord
@@ -85,7 +85,7 @@ def _plot(steps: Any, values: Any, columns: int) -> str:
 
 def _standing(run: RunRecord) -> list[str]:
     """Step, time and warnings, in words."""
-    lines = [f"{run.name}: step {run.step:,}, {span(run.seconds)}"]
+    lines = [f"{run.name}: step {run.step:,}, {format_duration(run.seconds)}"]
     if not run.record:
         lines = [f"{run.name}: nothing was logged yet."]
     for one in find_warnings(run.record):

@@ -10,13 +10,13 @@ import numpy as np
 
 class AbstractTrainer(eqx.Module):
     """Everything that a run does not change. Its states hold `params`, `best_params`,
-    `num_steps` and `num_since_redraw`, and all else that the next step needs."""
+    `num_steps` and `num_since_resample`, and all else that the next step needs."""
 
     recipe: eqx.AbstractVar[Any]
 
     @property
     @abc.abstractmethod
-    def redraw_every(self) -> int:
+    def resample_every(self) -> int:
         """Steps between two draws."""
 
     @abc.abstractmethod
@@ -36,15 +36,15 @@ class AbstractTrainer(eqx.Module):
         """The `Status` that the run ends with here, or `None`."""
 
     @abc.abstractmethod
-    def is_turning(self, state: Any) -> bool:
+    def is_stage_over(self, state: Any) -> bool:
         """Whether the next step is the first of another stage."""
 
     @abc.abstractmethod
-    def is_due(self, state: Any) -> bool:
-        """Whether `redraw` must come before the next step."""
+    def needs_resample(self, state: Any) -> bool:
+        """Whether `resample` must come before the next step."""
 
     @abc.abstractmethod
-    def redraw(self, state: Any) -> Any:
+    def resample(self, state: Any) -> Any:
         """What is trained on next."""
 
     @abc.abstractmethod

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..adapt import AbstractAround, AbstractPolicy, AbstractTilting, duality
+from ..adapt import AbstractPolicy, AbstractTilting, AbstractWrapper, duality
 from ..core import flatten_gradient
 from ..diagnose import (
     align,
@@ -280,6 +280,6 @@ def _gap(trainer: Trainer, state: TrainState, sizes: np.ndarray) -> float | None
 def _innermost(policy: AbstractPolicy, states: dict[str, Any]) -> tuple[Any, Any]:
     """The policy that others are around, and its state."""
     state = states[EQUATIONS]
-    while isinstance(policy, AbstractAround):
+    while isinstance(policy, AbstractWrapper):
         policy, state = policy.policy, policy.inner_state(state)
     return policy, state

@@ -85,16 +85,16 @@ def run_loop(
         if (ending := trainer.ending(state)) is not None:
             status = ending
             break
-        if trainer.is_due(state):
-            state = trainer.redraw(state)
+        if trainer.needs_resample(state):
+            state = trainer.resample(state)
         done = int(state.num_steps)
         count = min(
-            trainer.redraw_every - int(state.num_since_redraw),
+            trainer.resample_every - int(state.num_since_resample),
             recipe.check_every - done % recipe.check_every,
             max_steps - done,
             max(1, int(_CALL_SECONDS / max(seconds_per_step, 1e-6))),
         )
-        if trainer.is_turning(state):  # the pace of the next stage is not known
+        if trainer.is_stage_over(state):  # the pace of the next stage is not known
             count = 1
         before = clock()
         state, steps = trainer.advance(state, count)

@@ -17,7 +17,7 @@ _COARSE = 4  # points along an axis that share a weight
 def uniform(recipe: OperatorRecipe) -> OperatorRecipe:
     """No adaptivity: every function once in an epoch, shuffled; the arm to beat."""
     return dataclasses.replace(
-        recipe, policy=presets.uniform(), batches=Epochs(), redraw_every=None
+        recipe, policy=presets.uniform(), batches=Epochs(), resample_every=None
     )
 
 

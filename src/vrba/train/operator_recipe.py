@@ -20,7 +20,7 @@ class OperatorRecipe(eqx.Module):
     `model` is called with a function `[..., channels]` and places `[..., dim]` and
     returns `[..., channels]` there: any pytree of your own, or an architecture that is
     built. The distribution that functions are drawn from is refreshed every
-    `redraw_every` steps, an epoch unless given. `splits` names the axis of time if a
+    `resample_every` steps, an epoch unless given. `splits` names the axis of time if a
     sample is to be one time of a function. Every `check_every` steps the error on the
     validation set is measured; the iterate where it was lowest is the one selected, and
     training ends early after `patience` checks without a better one. `centres` says
@@ -36,7 +36,7 @@ class OperatorRecipe(eqx.Module):
     misfit: AbstractMisfit = MeanSquare()
     batch_size: int = 32
     max_steps: int = 20_000
-    redraw_every: int | None = None
+    resample_every: int | None = None
     check_every: int = 500
     patience: int | None = None
     splits: str | None = None
@@ -47,7 +47,7 @@ class OperatorRecipe(eqx.Module):
     def __check_init__(self):
         """Settings in range, and such that go together."""
         counts = {"batch_size": self.batch_size, "max_steps": self.max_steps}
-        for name in ("redraw_every", "patience"):
+        for name in ("resample_every", "patience"):
             if getattr(self, name) is not None:
                 counts[name] = getattr(self, name)
         check_count(**counts, check_every=self.check_every)
@@ -107,4 +107,4 @@ def check_rows(recipe: OperatorRecipe, pairs: Pairs) -> None:
             f"`batch_size` is {recipe.batch_size}, more than the {num_rows} samples to "
             "train on."
         )
-    recipe.batches.check(num_rows, recipe.batch_size, recipe.redraw_every)
+    recipe.batches.check(num_rows, recipe.batch_size, recipe.resample_every)

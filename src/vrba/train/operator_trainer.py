@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from ..adapt import Hybrid
-from ..core import Status, as_arrays, choose, float_dtype
+from ..core import Status, as_arrays, float_dtype, select_tree
 from ..data import Pairs, is_even
 from ..models import count_params
 from ..optim import AbstractObjective
@@ -30,8 +30,8 @@ class OperatorState(eqx.Module):
     policy: Any
     ids: Int[Array, "steps batch"]  # of the samples of each step until the next draw
     num_steps: Int[Array, ""]
-    num_since_redraw: Int[Array, ""]
-    num_redraws: Int[Array, ""]
+    num_since_resample: Int[Array, ""]
+    num_resamples: Int[Array, ""]
     best_params: Any
     best_score: Float[Array, ""]
     best_step: Int[Array, ""]
@@ -109,9 +109,9 @@ class OperatorTrainer(AbstractTrainer):
         return max(self.train.num_rows // self.recipe.batch_size, 1)
 
     @property
-    def redraw_every(self) -> int:
+    def resample_every(self) -> int:
         """Steps between two refreshments."""
-        return self.recipe.redraw_every or self.num_epoch_steps
+        return self.recipe.resample_every or self.num_epoch_steps
 
     def init(self, params: Any = None) -> OperatorState:
         """The state before the first step."""
@@ -128,9 +128,9 @@ class OperatorTrainer(AbstractTrainer):
             params,
             recipe.optimizer.init(_Known(None, None), params),
             policy,
-            jnp.zeros((self.redraw_every, recipe.batch_size), jnp.int32),
+            jnp.zeros((self.resample_every, recipe.batch_size), jnp.int32),
             zero,
-            jnp.asarray(self.redraw_every, jnp.int32),
+            jnp.asarray(self.resample_every, jnp.int32),
             zero,
             params,
             jnp.asarray(jnp.inf, dtype),
@@ -177,17 +177,17 @@ class OperatorTrainer(AbstractTrainer):
         has_ended = patience is not None and int(state.num_worse) >= patience
         return Status.no_improvement if has_ended else None
 
-    def is_turning(self, state: OperatorState) -> bool:
+    def is_stage_over(self, state: OperatorState) -> bool:
         """Whether the next step is the first of another stage."""
-        return bool(self.recipe.optimizer.is_due(state.optimizer))
+        return bool(self.recipe.optimizer.is_stage_over(state.optimizer))
 
-    def is_due(self, state: OperatorState) -> bool:
+    def needs_resample(self, state: OperatorState) -> bool:
         """Whether the distribution must be refreshed before the next step."""
-        return int(state.num_since_redraw) >= self.redraw_every
+        return int(state.num_since_resample) >= self.resample_every
 
-    def redraw(self, state: OperatorState) -> OperatorState:
+    def resample(self, state: OperatorState) -> OperatorState:
         """Samples for the next steps, from what the weights have come to."""
-        return _redraw(self, state)
+        return _resample(self, state)
 
     def advance(
         self, state: OperatorState, num_steps: int
@@ -208,7 +208,7 @@ class OperatorTrainer(AbstractTrainer):
             state.num_worse + 1,
         )
         new = (state.params, score, state.num_steps, jnp.zeros((), jnp.int32))
-        best = choose(is_better, new, old)
+        best = select_tree(is_better, new, old)
         names = ("best_params", "best_score", "best_step", "num_worse")
         parts = [lambda s, name=name: getattr(s, name) for name in names]
         where = lambda s: tuple(part(s) for part in parts)
@@ -247,18 +247,18 @@ def _gaps(pairs: Pairs, scaling: Scaling, recipe: OperatorRecipe) -> Any:
 
 
 @eqx.filter_jit
-def _redraw(trainer: OperatorTrainer, state: OperatorState) -> OperatorState:
+def _resample(trainer: OperatorTrainer, state: OperatorState) -> OperatorState:
     recipe = trainer.recipe
-    key = jax.random.fold_in(stream(trainer.root, 1), state.num_redraws)
+    key = jax.random.fold_in(stream(trainer.root, 1), state.num_resamples)
     mass = recipe.policy.mass(state.policy)
     counts = state.ids.shape
     return eqx.tree_at(
-        lambda s: (s.ids, s.num_since_redraw, s.num_redraws),
+        lambda s: (s.ids, s.num_since_resample, s.num_resamples),
         state,
         (
             recipe.batches.ids(recipe.policy, mass, *counts, key=key),
             jnp.zeros((), jnp.int32),
-            state.num_redraws + 1,
+            state.num_resamples + 1,
         ),
     )
 
@@ -285,7 +285,7 @@ def _advance(trainer, state, num_steps):
 def _step(trainer: OperatorTrainer, state: OperatorState) -> tuple[OperatorState, Any]:
     """One step: the residual gives the gradient, and the weights of the next one."""
     recipe, rows = trainer.recipe, trainer.train
-    ids = state.ids[state.num_since_redraw]
+    ids = state.ids[state.num_since_resample]
     functions, places, targets = rows.take(ids)
 
     def loss(params):
@@ -310,8 +310,8 @@ def _step(trainer: OperatorTrainer, state: OperatorState) -> tuple[OperatorState
         _Known(state.params, (value, gradient)), state.params, state.optimizer
     )
     state = eqx.tree_at(
-        lambda s: (s.params, s.optimizer, s.policy, s.num_steps, s.num_since_redraw),
+        lambda s: (s.params, s.optimizer, s.policy, s.num_steps, s.num_since_resample),
         state,
-        (params, optimizer, policy, state.num_steps + 1, state.num_since_redraw + 1),
+        (params, optimizer, policy, state.num_steps + 1, state.num_since_resample + 1),
     )
     return state, info

@@ -39,7 +39,7 @@ def make_pools(
         both = [int(one) for one in seeds[2 * k : 2 * k + 2]]
         condition = formulation.conditions.get(name)
         counts = _sizes(recipe, condition)
-        holds_out = condition is None or condition.soft.holds_out
+        holds_out = condition is None or condition.penalty.holds_out
         if residual.num_available is None:
             _check_held_out(name, holds_out)
             pairs = zip(counts, both, strict=True)
@@ -56,7 +56,7 @@ def _check_held_out(name: str, holds_out: bool) -> None:
     """Refuses what has no meaning where points are drawn anew."""
     if not holds_out:
         raise ValueError(
-            f"`Soft(holds_out=False)` of `{name}` is for finitely many points, as of "
+            f"`Penalty(holds_out=False)` of `{name}` is for finitely many points, as of "
             "`Data`; here there are as many as are wanted: leave it out."
         )
 
@@ -67,8 +67,8 @@ def policy_of(
     """How the points of a condition are drawn: by a policy of its own, or by that of
     the equations if it undoes its bias, so that only the points change and not what is
     minimised; else, and where there are finitely many points, evenly."""
-    if condition.soft.policy is not None:
-        return condition.soft.policy
+    if condition.penalty.policy is not None:
+        return condition.penalty.policy
     is_finite = residual.num_available is not None
     follows = recipe.policy.is_unbiased() and not is_finite
     return recipe.policy if follows else presets.uniform()
@@ -85,8 +85,8 @@ def batch_size(
 def _count(recipe: Recipe, condition: AbstractCondition | None, is_finite: bool) -> int:
     if condition is None:
         return recipe.num_points
-    if condition.soft.num_points is not None:
-        return condition.soft.num_points
+    if condition.penalty.num_points is not None:
+        return condition.penalty.num_points
     share = max(_FEWEST_OF_CONDITION, recipe.num_points // _PER_CONDITION)
     usual = recipe.num_condition_points or share
     return max(_FEWEST_IF_FINITE, usual) if is_finite else usual

@@ -13,7 +13,7 @@ from ..adapt import AbstractPolicy, Unbiased, presets
 from ..core import check_count, check_kind, precision, with_dtype
 from ..models import MLP, AbstractArchitecture, Embedding
 from ..optim import AbstractOptimizer, Adam, LevenbergMarquardt
-from ..problems import EQUATIONS, AbstractProblem, Formulation
+from ..problems import EQUATIONS, Formulation, Problem
 from .balance import AbstractBalance, FixedBalance, GradientNorms
 
 MOST_FOR_A_MATRIX = 5000  # parameters; see benchmarks/scaling.py
@@ -24,7 +24,7 @@ class Recipe(eqx.Module):
 
     `model` is an architecture, or a network of your own: any pytree that is called with
     the vector of inputs and returns one number for each field.
-    `num_points` of a pool of `pool_size` are drawn by the `policy` every `redraw_every`
+    `num_points` of a pool of `pool_size` are drawn by the `policy` every `resample_every`
     steps. The policy sees the residual of the whole pool then, or with
     `scans_pool=False` of the points last trained on. Conditions in the loss have
     `num_condition_points` each, unless given an eighth of `num_points` and at least
@@ -44,7 +44,7 @@ class Recipe(eqx.Module):
     num_points: int = 8192
     pool_size: int = 65536
     num_condition_points: int | None = None
-    redraw_every: int = 15
+    resample_every: int = 15
     scans_pool: bool = True
     check_every: int = 15
     num_held_out: int = 16384
@@ -57,7 +57,7 @@ class Recipe(eqx.Module):
         check_count(
             num_points=self.num_points,
             pool_size=self.pool_size,
-            redraw_every=self.redraw_every,
+            resample_every=self.resample_every,
             check_every=self.check_every,
             num_held_out=self.num_held_out,
         )
@@ -104,7 +104,7 @@ def limited(recipe: Recipe, minutes: float | int | None) -> Recipe:
 
 
 def default_recipe(
-    problem: AbstractProblem | Formulation,
+    problem: Problem | Formulation,
     minutes: float | int | None = None,
     optimizer: AbstractOptimizer | None = None,
     model: AbstractArchitecture | Callable[..., Any] | None = None,
@@ -153,7 +153,7 @@ def _fitting_recipe(formulation, minutes, optimizer, model) -> Recipe:
     recipe = Recipe(chosen, optimizer, num_points=num_points, pool_size=pool_size)
     if optimizer.needs_residuals:
         return recipe
-    intervals = {"redraw_every": 100, "check_every": 100}
+    intervals = {"resample_every": 100, "check_every": 100}
     return dataclasses.replace(recipe, balance=GradientNorms(), **intervals)
 
 

@@ -10,7 +10,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from ..core import Status, at_work, is_same
+from ..core import Status, is_same, lock_folder
 from ..diagnose import find_warnings, listen
 from ._base import AbstractTrainer
 from .callbacks import AbstractCallback, Plan
@@ -45,7 +45,7 @@ class AbstractRun(abc.ABC):
         """Trains, with the folder to itself."""
         if self.folder is None:
             return self.train(start, resume)
-        with at_work(self.folder.path):
+        with lock_folder(self.folder.path):
             if not resume:
                 self.folder.check_free()
             return self.train(start, resume)
@@ -191,7 +191,7 @@ def _judged_anew(
 
 def _pace(trainer: AbstractTrainer, state: Any) -> float:
     """Seconds a step, from steps that are thrown away; the first one compiles."""
-    state, _ = trainer.advance(trainer.redraw(state), 1)
+    state, _ = trainer.advance(trainer.resample(state), 1)
     trainer.check(state)
     start = time.monotonic()
     end, _ = trainer.advance(state, 1)

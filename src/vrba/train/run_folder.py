@@ -23,7 +23,7 @@ from ..core import (
     save_tree,
     write_atomically,
 )
-from ..problems import AbstractProblem
+from ..problems import Problem
 from ._base import AbstractTrainer
 
 FORMAT = 3  # of a checkpoint
@@ -211,7 +211,7 @@ class RunFolder:
             found = (
                 "a solution, not a run that can be resumed: begin a new one from it "
             )
-            found += "with `start`."
+            found += "with `init_from`."
             if not self.checkpoint("best").exists():
                 found = "no checkpoint yet: begin the run again, without resuming."
             raise ValueError(f"`{self.path}` holds {found}")
@@ -251,7 +251,7 @@ class RunFolder:
         write_atomically(self.fields_file, buffer.getvalue())
 
 
-def describe_problem(problem: AbstractProblem) -> dict[str, Any]:
+def describe_problem(problem: Problem) -> dict[str, Any]:
     """The class, its settings, and a fingerprint of the file that defines it, or of the
     code of what was typed into a notebook or an interpreter."""
     kind, typed = type(problem), {}

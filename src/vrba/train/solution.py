@@ -28,7 +28,7 @@ from ..core import (
     result_sentence,
     write_atomically,
 )
-from ..problems import AbstractProblem, Formulation, Reference
+from ..problems import Formulation, Problem, Reference
 from .about import known_classes
 from .accuracy import errors_of, reference_of
 from .recipe import Recipe, limited
@@ -66,7 +66,7 @@ class Solution(eqx.Module):
     run: Path | None = None
 
     @property
-    def problem(self) -> AbstractProblem:
+    def problem(self) -> Problem:
         """The problem that was solved."""
         return self.trainer.formulation.problem
 
@@ -177,7 +177,7 @@ class Solution(eqx.Module):
     @staticmethod
     def load(
         path: str | os.PathLike[str],
-        problem: AbstractProblem | None = None,
+        problem: Problem | None = None,
         recipe: Recipe | None = None,
     ) -> "Solution":
         """Reads a run folder, also of a run that has not ended. No code in it is run: a
@@ -284,7 +284,7 @@ def disagreement(solutions: list[Solution]) -> float:
 
 def trainer_from(
     about: dict[str, Any],
-    problem: AbstractProblem | None,
+    problem: Problem | None,
     path: Any,
     recipe: Recipe | None = None,
     minutes: float | int | None = None,
@@ -314,7 +314,7 @@ def trainer_from(
 
 def check_same(
     about: dict[str, Any],
-    problem: AbstractProblem,
+    problem: Problem,
     path: Any,
     keys: tuple[str, ...] = ("name", "settings", "source", "code"),
 ) -> None:
@@ -327,7 +327,7 @@ def check_same(
         texts = f": {there[key]} there, {here[key]} here" if is_told else ""
         raise ValueError(
             f"`{path}` is a run of `{there['name']}` with another {key}{texts}. Give "
-            "the same problem, or allow the change (`allows_change=True`, or "
+            "the same problem, or allow the change (`allow_change=True`, or "
             "`--allow-change`)."
         )
 

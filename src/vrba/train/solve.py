@@ -11,7 +11,7 @@ import numpy as np
 
 from ..core import Status, describe, precision
 from ..optim import Sequence
-from ..problems import EQUATIONS, AbstractProblem, Formulation
+from ..problems import EQUATIONS, Formulation, Problem
 from .about import program
 from .accuracy import errors_of, reference_of, relative_error
 from .callbacks import AbstractCallback, Lines, Plan
@@ -27,15 +27,15 @@ from .trainer import Trainer
 
 
 def solve(
-    problem: AbstractProblem | None = None,
+    problem: Problem | None = None,
     recipe: Recipe | None = None,
     seed: int | np.integer = 0,
     minutes: float | int | np.number | None = None,
     run: str | os.PathLike[str] | None = None,
     *,
-    start: Solution | None = None,
+    init_from: Solution | None = None,
     resume: bool = False,
-    allows_change: bool = False,
+    allow_change: bool = False,
     callback: AbstractCallback | None = None,
     save_every: float = 60.0,
     diagnose: float | int = 0.05,
@@ -47,7 +47,7 @@ def solve(
     run, also before it was resumed, with compilation. With a folder `run` everything is
     saved there every `save_every` seconds; `resume=True` goes on with such a run as if
     it had never stopped (a shipped problem and its recipe are read from the folder).
-    `start` begins from the parameters of another solution. Ctrl-C stops after the
+    `init_from` begins from the parameters of another solution. Ctrl-C stops after the
     current step and returns what there is.
 
     At some checks the run measures its gradients, residuals and weights
@@ -63,20 +63,22 @@ def solve(
     callback = Lines() if callback is None else callback
     folder = None if run is None else RunFolder(run)
     if resume:
-        if start is not None:
-            raise ValueError("`start` is of no use with `resume=True`: leave one out.")
-        asked = (problem, recipe, minutes, allows_change)
+        if init_from is not None:
+            raise ValueError(
+                "`init_from` is of no use with `resume=True`: leave one out."
+            )
+        asked = (problem, recipe, minutes, allow_change)
         trainer, before = _reopened(folder, *asked)
         minutes = cast(float | None, before["minutes"] if minutes is None else minutes)
         command = before.get("command")
     else:
         if folder is not None:
             folder.check_free()
-        trainer = _made(problem, recipe, seed, minutes, start)
+        trainer = _made(problem, recipe, seed, minutes, init_from)
     with precision(trainer.recipe.dtype):
         about = _about(trainer, minutes) | {"command": command}
         one = _Run(trainer, about, folder, callback, save_every, minutes, diagnose)
-        return one.go(start, resume)
+        return one.go(init_from, resume)
 
 
 class _Run(AbstractRun):
@@ -235,7 +237,7 @@ def _made(problem, recipe, seed, minutes, start) -> Trainer:
 
 
 def _reopened(
-    folder, problem, recipe, minutes, allows_change
+    folder, problem, recipe, minutes, allow_change
 ) -> tuple[Trainer, dict[str, Any]]:
     if folder is None:
         raise ValueError("`resume=True` needs the folder of a run: give `run`.")
@@ -243,10 +245,10 @@ def _reopened(
     if about["format"] != FORMAT:
         raise ValueError(
             f"`{folder.path}` was made by another version of vrba: its solution can be "
-            "loaded and begun from (`start`), but the run cannot be resumed."
+            "loaded and begun from (`init_from`), but the run cannot be resumed."
         )
     trainer = trainer_from(about, problem, folder.path, recipe, minutes)
-    if not allows_change:
+    if not allow_change:
         check_same(about, trainer.formulation.problem, folder.path)
     return trainer, about
 
@@ -257,7 +259,7 @@ def _fitting(start: Solution, trainer: Trainer) -> Any:
     own = jax.eval_shape(trainer.build)
     if shapes(own) != shapes(start.params):
         raise ValueError(
-            f"`start` has a network of {shapes(start.params)}, the recipe one of "
+            f"`init_from` has a network of {shapes(start.params)}, the recipe one of "
             f"{shapes(own)}: give the recipe of the run to start from."
         )
     dtype = trainer.recipe.dtype

@@ -18,8 +18,8 @@ class TrainState(eqx.Module):
     ids: dict[str, Int[Array, " batch"]]
     balance: BalanceState
     num_steps: Int[Array, ""]
-    num_since_redraw: Int[Array, ""]
-    num_redraws: Int[Array, ""]
+    num_since_resample: Int[Array, ""]
+    num_resamples: Int[Array, ""]
     num_stuck: Int[Array, ""]  # steps in a row that found no descent
     num_failed: Int[Array, ""]  # all such steps
     best_params: Any

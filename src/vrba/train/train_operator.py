@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from ..core import Status, describe, is_same, precision, shown
+from ..core import Status, describe, is_same, kebab_case, precision
 from ..data import Pairs, open_pairs
 from .about import program
 from .callbacks import AbstractCallback, Lines, Plan
@@ -95,7 +95,7 @@ def fingerprint(
     name."""
     made_by = pairs.about.get("settings", {}).get("class")
     names = {} if file is None else {"name": Path(file).stem}
-    names = names if made_by is None else {"name": shown(made_by)}
+    names = names if made_by is None else {"name": kebab_case(made_by)}
     counts = {"valid": pairs.num_valid, "test": pairs.num_test}
     found = {
         "shapes": [list(pairs.inputs.shape), list(pairs.outputs.shape)],

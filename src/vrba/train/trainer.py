@@ -14,10 +14,10 @@ from ..core import (
     Status,
     as_arrays,
     check_kind,
-    choose,
     flatten,
     flatten_gradient,
     float_dtype,
+    select_tree,
 )
 from ..fields import choose_block_size, closure, in_blocks
 from ..models import Embedding
@@ -82,7 +82,7 @@ class Trainer(AbstractTrainer):
         self.policies, self.weights = {EQUATIONS: recipe.policy}, {EQUATIONS: 1.0}
         for name, condition in formulation.conditions.items():
             self.policies[name] = policy_of(recipe, condition, residuals[name])
-            self.weights[name] = float(condition.soft.weight)
+            self.weights[name] = float(condition.penalty.weight)
         for name, policy in self.policies.items():
             _check_policy(name, policy)
         given = (formulation, residuals, recipe, seed, dtype)
@@ -137,7 +137,7 @@ class Trainer(AbstractTrainer):
             ids,
             balance,
             count(),
-            jnp.asarray(self.recipe.redraw_every, jnp.int32),
+            jnp.asarray(self.recipe.resample_every, jnp.int32),
             count(),
             count(),
             count(),
@@ -185,27 +185,27 @@ class Trainer(AbstractTrainer):
         terms = terms_of(self, state)
         return LeastSquares(*terms.values())
 
-    def is_turning(self, state: TrainState) -> bool:
+    def is_stage_over(self, state: TrainState) -> bool:
         """Whether the next step is the first of another stage."""
-        return bool(self.recipe.optimizer.is_due(state.optimizer))
+        return bool(self.recipe.optimizer.is_stage_over(state.optimizer))
 
     @property
-    def redraw_every(self) -> int:
+    def resample_every(self) -> int:
         """Steps between two draws."""
-        return self.recipe.redraw_every
+        return self.recipe.resample_every
 
     def ending(self, state: TrainState) -> Any:
         """Why the run ends here, if it does."""
         return Status.no_descent if int(state.num_stuck) >= MOST_STUCK else None
 
-    def is_due(self, state: TrainState) -> bool:
+    def needs_resample(self, state: TrainState) -> bool:
         """Whether points must be redrawn before the next step."""
-        return int(state.num_since_redraw) >= self.recipe.redraw_every
+        return int(state.num_since_resample) >= self.recipe.resample_every
 
-    def redraw(self, state: TrainState) -> TrainState:
+    def resample(self, state: TrainState) -> TrainState:
         """Policies see residuals, points are drawn, terms balanced."""
         optimizer, inner = self.recipe.optimizer, state.optimizer
-        state = _redraw(self, replaced(state, optimizer=None))
+        state = _resample(self, replaced(state, optimizer=None))
         is_compiled = optimizer.is_compiled(inner)
         change = _changed_compiled if is_compiled else _changed
         inner = change(optimizer, self.objective(state), state.params, inner)
@@ -219,17 +219,17 @@ class Trainer(AbstractTrainer):
             state.params,
             state.optimizer,
             num_steps,
-            room=max(self.recipe.redraw_every, num_steps),
+            room=max(self.recipe.resample_every, num_steps),
         )
         is_stuck = steps.info.is_stuck
-        since = state.num_since_redraw + steps.num_steps
-        most = jnp.asarray(self.recipe.redraw_every, jnp.int32)
+        since = state.num_since_resample + steps.num_steps
+        most = jnp.asarray(self.recipe.resample_every, jnp.int32)
         state = replaced(
             state,
             params=params,
             optimizer=inner,
             num_steps=state.num_steps + steps.num_steps,
-            num_since_redraw=jnp.where(is_stuck, most, since),
+            num_since_resample=jnp.where(is_stuck, most, since),
             num_stuck=jnp.where(is_stuck, state.num_stuck + 1, 0),
             num_failed=state.num_failed + is_stuck.astype(jnp.int32),
         )
@@ -240,7 +240,7 @@ class Trainer(AbstractTrainer):
         check = _check(self, state.params)
         best = (state.best_params, state.best_score, state.best_step)
         found = (state.params, check.score, state.num_steps)
-        best = choose(check.score < state.best_score, found, best)
+        best = select_tree(check.score < state.best_score, found, best)
         names = ("best_params", "best_score", "best_step")
         return replaced(state, **dict(zip(names, best, strict=True))), check
 
@@ -308,9 +308,9 @@ def _gathered(trainer, policy_states, all_ids, balance):
 
 
 @eqx.filter_jit
-def _redraw(trainer: Trainer, state: TrainState) -> TrainState:
+def _resample(trainer: Trainer, state: TrainState) -> TrainState:
     policies, ids = {}, {}
-    root = jax.random.fold_in(stream(trainer.root, 1), state.num_redraws)
+    root = jax.random.fold_in(stream(trainer.root, 1), state.num_resamples)
     for k, (name, policy) in enumerate(trainer.policies.items()):
         old, rows = state.policies[name], trainer.pools[name]
         seen = None if trainer.recipe.scans_pool else state.ids[name]
@@ -324,8 +324,8 @@ def _redraw(trainer: Trainer, state: TrainState) -> TrainState:
         state,
         policies=policies,
         ids=ids,
-        num_since_redraw=jnp.zeros((), jnp.int32),
-        num_redraws=state.num_redraws + 1,
+        num_since_resample=jnp.zeros((), jnp.int32),
+        num_resamples=state.num_resamples + 1,
     )
     if len(trainer.terms) == 1 or not trainer.recipe.balance.needs_gradients:
         return state

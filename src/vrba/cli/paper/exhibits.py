@@ -45,4 +45,4 @@ FIGURE2 = Exhibit(
 )
 FIGURE3 = Exhibit("figure3", "Bubble growth", (BUBBLE,), (), _OVER_TIME)
 FIGURE4 = Exhibit("figure4", "Kolmogorov flow", (KOLMOGOROV,), (), _OVER_TIME)
-FIGURE5 = Exhibit("figure5", "Waves", (WAVE,), (), _OVER_TIME)
+FIGURE5 = Exhibit("figure5", "FourierFeatures", (WAVE,), (), _OVER_TIME)

@@ -17,7 +17,7 @@ class DominantTerm(AbstractAlarm):
     def advice(self) -> str:
         """Balance."""
         return (
-            "Lower the weight of that term (`Soft(weight=...)`), let gradient norms "
+            "Lower the weight of that term (`Penalty(weight=...)`), let gradient norms "
             "balance the terms (`GradientNorms()`), or make its condition exact with "
             "an `Ansatz`."
         )

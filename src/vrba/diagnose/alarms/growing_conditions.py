@@ -20,7 +20,7 @@ class GrowingConditions(AbstractAlarm):
     def advice(self) -> str:
         """Weigh it more."""
         return (
-            "Raise the weight of that condition (`Soft(weight=...)`), let gradient "
+            "Raise the weight of that condition (`Penalty(weight=...)`), let gradient "
             "norms balance the terms (`GradientNorms()`), or make it exact with an "
             "`Ansatz`."
         )

@@ -5,7 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from ...core import choose
+from ...core import select_tree
 from ._base import AbstractSearch, AbstractSearchState, Trial
 from .backtracking import Backtracking
 from .hager_zhang import HagerZhang
@@ -58,7 +58,7 @@ class Fallback(AbstractSearch):
     ) -> FallbackState:
         """Lets the search at work see the trial, and all of them judge it."""
         new = [
-            choose(state.stage == i, search.update(old, origin, trial), old)
+            select_tree(state.stage == i, search.update(old, origin, trial), old)
             for i, (search, old) in enumerate(
                 zip(self.searches, state.states, strict=True)
             )

@@ -4,7 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from ...core import check_between, check_count, choose
+from ...core import check_between, check_count, select_tree
 from ._base import (
     AbstractSearch,
     AbstractSearchState,
@@ -86,13 +86,13 @@ class HagerZhang(AbstractSearch):
         is_left = trial.is_finite & (trial.slope < 0) & is_low
         is_right = trial.is_finite & (trial.slope >= 0)
         point = _Point(trial.step, trial.slope)
-        left = choose(is_left, point, state.left)
-        right = choose(is_left, state.right, point)
+        left = select_tree(is_left, point, state.left)
+        right = select_tree(is_left, state.right, point)
         is_blocked = jnp.where(is_left, state.is_blocked, ~is_right)
         phase = _next_phase(state, left, right, is_blocked)
         starts_anew = phase == _SECANT
-        left_before = choose(starts_anew, left, state.left_before)
-        right_before = choose(starts_anew, right, state.right_before)
+        left_before = select_tree(starts_anew, left, state.left_before)
+        right_before = select_tree(starts_anew, right, state.right_before)
         step = _next_step(state, left, right, is_left, phase, trial)
         count = state.num_trials + 1
         is_lost = (step <= left.step) | (step >= right.step) | ~jnp.isfinite(step)
@@ -145,8 +145,8 @@ def _next_step(state, left, right, is_left, phase, trial):
     middle = 0.5 * (left.step + right.step)
     middle = jnp.where(trial.is_finite, middle, 0.9 * left.step + 0.1 * right.step)
     secant = _secant(left, right)
-    moved = choose(is_left, state.left_before, state.right_before)
-    second = _secant(moved, choose(is_left, left, right))
+    moved = select_tree(is_left, state.left_before, state.right_before)
+    second = _secant(moved, select_tree(is_left, left, right))
     is_inside = lambda step: (step > left.step) & (step < right.step)
     second = jnp.where(is_inside(second), second, secant)
     step = jnp.where(phase == _SECOND, second, secant)

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from ...core import check_between, check_count, choose
+from ...core import check_between, check_count, select_tree
 from ._base import (
     AbstractSearch,
     AbstractSearchState,
@@ -61,8 +61,8 @@ class StrongWolfe(AbstractSearch):
         is_high |= ~(trial.value < low.value) & (state.is_bracketed | (low.step > 0))
         end = jnp.where(state.is_bracketed, high.step, jnp.inf)
         is_past = trial.slope * (end - low.step) >= 0  # the minimum is left behind
-        new_low = choose(is_high, low, trial)
-        new_high = choose(is_high, trial, choose(is_past, low, high))
+        new_low = select_tree(is_high, low, trial)
+        new_high = select_tree(is_high, trial, select_tree(is_past, low, high))
         is_bracketed = state.is_bracketed | is_high | is_past
         count = state.num_trials + 1
         narrow = _narrowed(new_low, new_high)

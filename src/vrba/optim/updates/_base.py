@@ -6,7 +6,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from ...core import choose
+from ...core import select_tree
 
 Scalar = Float[Array, ""]
 Vector = Float[Array, " params"]
@@ -93,7 +93,7 @@ class Correction(eqx.Module):
         """The correction that changes nothing, if this one is bad."""
         zero, one = jnp.zeros_like(self.scale), jnp.ones_like(self.scale)
         nothing = Correction(one, zero, zero, zero)
-        return choose(is_bad, nothing, self)
+        return select_tree(is_bad, nothing, self)
 
 
 class AbstractUpdate(eqx.Module):

@@ -1,7 +1,7 @@
 """What a solution must satisfy besides the equations."""
 
 from ._base import AbstractCondition as AbstractCondition
-from ._base import Soft as Soft
+from ._base import Penalty as Penalty
 from ._boundary import AbstractBoundaryCondition as AbstractBoundaryCondition
 from .ansatz import Ansatz as Ansatz
 from .constraint import Constraint as Constraint
@@ -11,4 +11,4 @@ from .initial import Initial as Initial
 from .neumann import Neumann as Neumann
 from .periodic import Periodic as Periodic
 from .robin import Robin as Robin
-from .waves import Waves as Waves
+from .waves import FourierFeatures as FourierFeatures

@@ -21,7 +21,7 @@ Point = dict[str, Float[Array, ""]]
 Fields = dict[str, Field]
 
 
-class Soft(eqx.Module):
+class Penalty(eqx.Module):
     """How a condition enters the loss: its name there, its weight beside the equations,
     on how many points, and by which policy these are drawn; if not said, the recipe's
     choice. Where there are finitely many points, `holds_out` is whether a fifth of 50
@@ -44,12 +44,12 @@ class AbstractCondition(eqx.Module):
     """A condition on some points: a residual that should vanish there."""
 
     is_of_one_field: ClassVar[bool] = True
-    soft: eqx.AbstractVar[Soft]
+    penalty: eqx.AbstractVar[Penalty]
     of: eqx.AbstractVar[str | None]
 
     @abc.abstractmethod
     def label(self) -> str:
-        """Its name in the loss, unless `soft` gives one."""
+        """Its name in the loss, unless `penalty` gives one."""
 
     @abc.abstractmethod
     def check(self, domain: AbstractDomain) -> None:

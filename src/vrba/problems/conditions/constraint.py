@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from ...domains import AbstractDomain
 from ..arguments import check_arguments
-from ._base import Fields, Number, Point, Soft
+from ._base import Fields, Number, Penalty, Point
 from ._boundary import AbstractBoundaryCondition
 
 
@@ -33,7 +33,7 @@ class Constraint(AbstractBoundaryCondition):
     on: str | AbstractDomain
     at: Number | None = None
     where: Callable[..., Any] | None = eqx.field(default=None, kw_only=True)
-    soft: Soft = eqx.field(default=Soft(), kw_only=True)
+    penalty: Penalty = eqx.field(default=Penalty(), kw_only=True)
 
     def residual(
         self, fields: Fields, point: Point, numbers: Float[Array, " dim"]

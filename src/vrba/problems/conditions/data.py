@@ -8,20 +8,20 @@ from jaxtyping import Array, Float
 
 from ...core import as_floats
 from ...domains import AbstractDomain
-from ._base import AbstractCondition, Fields, Point, Sampled, Soft
+from ._base import AbstractCondition, Fields, Penalty, Point, Sampled
 
 
 class Data(AbstractCondition):
     """`u = values` at `points`, one row of coordinates for each value.
 
     Of 50 values or more a fifth is held out, to select an iterate by, unless they are
-    known exactly and `soft=Soft(holds_out=False)` says so.
+    known exactly and `penalty=Penalty(holds_out=False)` says so.
     """
 
     points: Any = eqx.field(converter=lambda x: as_floats("points", x))
     values: Any = eqx.field(converter=lambda x: as_floats("values", x))
     of: str | None = eqx.field(default=None, kw_only=True)
-    soft: Soft = eqx.field(default=Soft(), kw_only=True)
+    penalty: Penalty = eqx.field(default=Penalty(), kw_only=True)
 
     def label(self) -> str:
         """`data`, with the field if it is named."""

@@ -7,7 +7,7 @@ import equinox as eqx
 from jaxtyping import Array, Float
 
 from ...domains import AbstractDomain
-from ._base import Fields, Number, Point, Soft, Value, evaluate
+from ._base import Fields, Number, Penalty, Point, Value, evaluate
 from ._boundary import AbstractBoundaryCondition
 
 
@@ -26,7 +26,7 @@ class Dirichlet(AbstractBoundaryCondition):
     at: Number | None = None
     where: Callable[..., Any] | None = eqx.field(default=None, kw_only=True)
     of: str | None = eqx.field(default=None, kw_only=True)
-    soft: Soft = eqx.field(default=Soft(), kw_only=True)
+    penalty: Penalty = eqx.field(default=Penalty(), kw_only=True)
 
     def residual(
         self, fields: Fields, point: Point, numbers: Float[Array, " dim"]

@@ -9,9 +9,9 @@ from ...domains import AbstractDomain
 from ._base import (
     AbstractCondition,
     Fields,
+    Penalty,
     Point,
     Sampled,
-    Soft,
     Value,
     check_inside,
     evaluate,
@@ -28,7 +28,7 @@ class Initial(AbstractCondition):
     on: str = "t"
     order: int = 0
     of: str | None = eqx.field(default=None, kw_only=True)
-    soft: Soft = eqx.field(default=Soft(), kw_only=True)
+    penalty: Penalty = eqx.field(default=Penalty(), kw_only=True)
 
     def __check_init__(self):
         """Derivatives are counted from zero."""

@@ -5,7 +5,7 @@ import equinox as eqx
 from ...core import check_count
 
 
-class Waves(eqx.Module):
+class FourierFeatures(eqx.Module):
     """The network sees waves along the coordinate `on`: beside the coordinate itself
     `cos` and `sin` of the first `modes` frequencies of an interval twice as long.
 

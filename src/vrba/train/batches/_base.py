@@ -12,7 +12,7 @@ class AbstractBatches(eqx.Module):
     """How samples are chosen for the steps until the next refreshment."""
 
     @abc.abstractmethod
-    def check(self, num_rows: int, batch_size: int, redraw_every: int | None) -> None:
+    def check(self, num_rows: int, batch_size: int, resample_every: int | None) -> None:
         """Refuses settings that do not go together."""
 
     @abc.abstractmethod

@@ -13,7 +13,7 @@ class Drawn(AbstractBatches):
     """By the policy; none twice in a batch, if its draws are without replacement, as
     those of `Hybrid` are."""
 
-    def check(self, num_rows: int, batch_size: int, redraw_every: int | None) -> None:
+    def check(self, num_rows: int, batch_size: int, resample_every: int | None) -> None:
         """All do."""
 
     def ids(

@@ -14,12 +14,12 @@ class Epochs(AbstractBatches):
 
     shuffles: bool = True
 
-    def check(self, num_rows: int, batch_size: int, redraw_every: int | None) -> None:
+    def check(self, num_rows: int, batch_size: int, resample_every: int | None) -> None:
         """An epoch is what lies between two draws, and leaves no sample out for
         ever."""
-        if redraw_every is not None:
+        if resample_every is not None:
             raise ValueError(
-                f"`redraw_every` is {redraw_every}, but with `Epochs` it is an epoch: "
+                f"`resample_every` is {resample_every}, but with `Epochs` it is an epoch: "
                 "leave it out."
             )
         if num_rows % batch_size and not self.shuffles:

@@ -4,7 +4,7 @@ import io
 import sys
 from typing import Any
 
-from ...core import AbstractCallback, Plan, span
+from ...core import AbstractCallback, Plan, format_duration
 
 
 class Lines(AbstractCallback):
@@ -30,7 +30,7 @@ class Lines(AbstractCallback):
             residual += f"(max {entry['residual_max']:.1e})"
         self._write(
             f"step {entry['step']:6d}  loss {entry['loss']:.2e}{residual}{known}  "
-            f"{span(entry['seconds'])}, {span(seconds_left)} left"
+            f"{format_duration(entry['seconds'])}, {format_duration(seconds_left)} left"
         )
         for warning in entry.get("warnings", []):
             self._write(f"Warning: {warning}")

@@ -23,14 +23,14 @@ def adam_weighting(potential: AbstractPotential | None = None) -> Recipe:
     return Recipe(
         model=MLP(width=64, depth=6),
         optimizer=Adam(),
-        policy=presets.vrba(
+        policy=presets.vrba_weighting(
             potential, start=0.1, mix=mix, correction=Unbiased(strength=0)
         ),
         balance=GradientNorms(inertia=0.99975, memory=0.99),
         num_points=10_000,
         pool_size=25_600,
         num_condition_points=512,
-        redraw_every=1,
+        resample_every=1,
         scans_pool=False,
         check_every=1_000,
         max_steps=300_000,

@@ -25,7 +25,7 @@ def ssbroyden_sampling(potential: AbstractPotential | None = None) -> Recipe:
         num_points=20_000,
         pool_size=200_000,
         num_condition_points=512,
-        redraw_every=100,
+        resample_every=100,
         check_every=100,
         max_steps=67_000,
     )

@@ -11,9 +11,9 @@ ALLEN_CAHN_ADAM = Experiment(
     "allen-cahn",
     (
         Arm("uniform", "Baseline", 1.77e-3),
-        Arm("vrba:quadratic", "Quadratic", 4.1e-4),
-        Arm("vrba:exponential", "Exponential", 4.1e-4),
-        Arm("vrba:linear", "Equal weights, same start"),
+        Arm("default:quadratic", "Quadratic", 4.1e-4),
+        Arm("default:exponential", "Exponential", 4.1e-4),
+        Arm("default:linear", "Equal weights, same start"),
     ),
     {
         "paper": _RECIPE | {"steps": 300_000},

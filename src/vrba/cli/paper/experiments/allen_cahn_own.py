@@ -7,6 +7,6 @@ ALLEN_CAHN_OWN = Experiment(
     "allen-cahn-own",
     "Allen-Cahn, Levenberg-Marquardt, our ansatz",
     "allen-cahn",
-    (Arm("uniform", "vrba, evenly drawn"), Arm("vrba", "vrba, by default")),
+    (Arm("uniform", "vrba, evenly drawn"), Arm("default", "vrba, by default")),
     OWN,
 )

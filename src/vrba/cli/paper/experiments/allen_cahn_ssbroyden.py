@@ -6,8 +6,8 @@ from ._sizes import SSBROYDEN, UNLIKE_SSBROYDEN
 ARMS = (
     Arm("uniform", "Baseline", 4.34e-5, revised=8.97e-6),
     Arm("rad", "RAD (table 2)", 2.20e-6),
-    Arm("vrba:quadratic", "Quadratic", 2.42e-6, revised=1.88e-6),
-    Arm("vrba:exponential", "Exponential", 2.14e-6, revised=2.50e-6),
+    Arm("default:quadratic", "Quadratic", 2.42e-6, revised=1.88e-6),
+    Arm("default:exponential", "Exponential", 2.14e-6, revised=2.50e-6),
     Arm("vrba-unbiased:quadratic", "Quadratic, corrected"),
 )
 CROSSING = (

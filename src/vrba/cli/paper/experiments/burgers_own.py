@@ -7,6 +7,6 @@ BURGERS_OWN = Experiment(
     "burgers-own",
     "Burgers, Levenberg-Marquardt, our ansatz",
     "burgers",
-    (Arm("uniform", "vrba, evenly drawn"), Arm("vrba", "vrba, by default")),
+    (Arm("uniform", "vrba, evenly drawn"), Arm("default", "vrba, by default")),
     OWN,
 )

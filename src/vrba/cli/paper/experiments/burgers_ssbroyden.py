@@ -10,8 +10,8 @@ BURGERS_SSBROYDEN = Experiment(
     (
         Arm("uniform", "Baseline", 1.67e-7, revised=2.78e-8),
         Arm("rad", "RAD (table 2)", 2.90e-8),
-        Arm("vrba:quadratic", "Quadratic", 1.74e-8, revised=8.25e-9),
-        Arm("vrba:exponential", "Exponential", 1.51e-8, revised=8.38e-9),
+        Arm("default:quadratic", "Quadratic", 1.74e-8, revised=8.25e-9),
+        Arm("default:exponential", "Exponential", 1.51e-8, revised=8.38e-9),
         Arm("vrba-unbiased:quadratic", "Quadratic, corrected"),
     ),
     SSBROYDEN,
