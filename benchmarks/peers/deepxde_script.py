@@ -112,7 +112,7 @@ def train(model, data, pde, asked, log, watch, weights, net) -> None:
     settings = {"callbacks": [watch], "verbose": 0}
     model.train(iterations=15_000, display_every=10**9, **settings)
     watch.limit = log.limit
-    while not log.is_over() and redraw(model, data, pde, asked):
+    while not log.is_over() and resample(model, data, pde, asked):
         model.compile("adam", lr=1e-3, loss_weights=weights, verbose=0)
         model.train(iterations=ROUND_ITERATIONS, display_every=10**9, **settings)
         model.compile("L-BFGS", loss_weights=weights, verbose=0)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key, Num
 
-from ..core import Status
+from ..core import InputError, Status
 from ._residual import ArrayOfIds, ArrayOfNumbers
 from .draws import AbstractDraw
 from .losses import AbstractLoss
@@ -99,7 +99,7 @@ class AbstractPolicy(eqx.Module):
         """Ids drawn from `probability`."""
         count = operator.index(num_points)
         if count < 1:
-            raise ValueError(f"`num_points` must be positive, got {count}.")
+            raise InputError(f"`num_points` must be positive, got {count}.")
         return _draw(self, state, count, key)
 
     def loss(
@@ -111,7 +111,7 @@ class AbstractPolicy(eqx.Module):
         """The loss of the residuals of drawn `ids`, with the weights held fixed."""
         weight = self.weights(state, ids)
         if residual.shape[: weight.ndim] != weight.shape:
-            raise ValueError(
+            raise InputError(
                 f"`residual` has shape {residual.shape}, but its weights have shape "
                 f"{weight.shape}."
             )

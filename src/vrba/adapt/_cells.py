@@ -7,6 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from ..core import InputError
+
 
 def as_cells(cells: tuple[int, ...] | None) -> tuple[int, ...] | None:
     """The points of a cell along each axis; `ValueError` unless they are counts."""
@@ -17,7 +19,7 @@ def as_cells(cells: tuple[int, ...] | None) -> tuple[int, ...] | None:
     except TypeError:
         counts = ()
     if not counts or min(counts) < 1:
-        raise ValueError(
+        raise InputError(
             "`Hybrid(cells=...)` must be a tuple of positive integers, one for each "
             f"axis of points, or None, got {cells!r}."
         )
@@ -27,14 +29,14 @@ def as_cells(cells: tuple[int, ...] | None) -> tuple[int, ...] | None:
 def cell_shape(shape: tuple[int, ...], cells: tuple[int, ...]) -> tuple[int, ...]:
     """How many functions, and how many cells along each axis of their points."""
     if len(cells) != len(shape) - 1:
-        raise ValueError(
+        raise InputError(
             f"`Hybrid(cells={cells})` has {len(cells)} numbers, but the axes of points "
             f"are {len(shape) - 1}, of {shape[1:]} points: give one number for each."
         )
     for axis, (count, size) in enumerate(zip(shape[1:], cells, strict=True)):
         if count % size:
             fits = [number for number in range(1, count + 1) if count % number == 0]
-            raise ValueError(
+            raise InputError(
                 f"`Hybrid(cells={cells})` has cells of {size} along axis {axis} of "
                 f"points, which has {count}: take a number that divides {count}, one "
                 f"of {fits}."

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from ..core import InputError
 from ._base import AbstractPolicy
 from ._residual import ArrayOfIds, as_shape, check_ids
 from ._tilt import AbstractTilting
@@ -35,12 +36,12 @@ class AbstractPoolPolicy(AbstractTilting):
         """Equal weights for `num_points`, or for `(num_points, num_eqs)`."""
         shape = as_shape(num_points)
         if len(shape) > 2:
-            raise ValueError(
+            raise InputError(
                 "`num_points` must be a number or `(num_points, num_eqs)`, got "
                 f"{num_points}; for functions times points use `Hybrid`."
             )
         if base is not None and jnp.shape(base) != shape[:1]:
-            raise ValueError(
+            raise InputError(
                 f"`base` must have shape {shape[:1]}, one number for each point, got "
                 f"{jnp.shape(base)}."
             )
@@ -115,7 +116,7 @@ def check_pool(policy: AbstractPoolPolicy) -> None:
     check_floor(policy)
     is_corrected = policy.correction is not None and policy.correction.strength > 0
     if is_corrected and not policy.draws.is_proportional():
-        raise ValueError(
+        raise InputError(
             f"`correction={policy.correction}` needs draws whose expected counts are "
             f"`n q`, but those of {policy.draws} are not: use `Stratified()`."
         )
@@ -124,7 +125,7 @@ def check_pool(policy: AbstractPoolPolicy) -> None:
 def check_squared(policy: AbstractPolicy) -> None:
     """Methods that define their own weights come with their own loss."""
     if not isinstance(policy.objective, SquaredLoss):
-        raise ValueError(
+        raise InputError(
             f"`{type(policy).__name__}(objective=...)` must be `SquaredLoss()`, got "
             f"{policy.objective}."
         )
@@ -133,7 +134,7 @@ def check_squared(policy: AbstractPolicy) -> None:
 def check_floor(policy: AbstractTilting) -> None:
     """A floor is a share."""
     if not 0 <= policy.floor < 1:
-        raise ValueError(
+        raise InputError(
             f"`{type(policy).__name__}(floor=...)` must lie in [0, 1), got "
             f"{policy.floor}."
         )
@@ -159,7 +160,7 @@ def uniform_pool(
     """The shape of a pool without a base of its own."""
     shape = as_shape(num_points)
     if len(shape) != 1:
-        raise ValueError(f"`num_points` must be one number, got {num_points}.")
+        raise InputError(f"`num_points` must be one number, got {num_points}.")
     if base is not None:
-        raise ValueError("This policy draws uniformly: `base` must be None.")
+        raise InputError("This policy draws uniformly: `base` must be None.")
     return shape

@@ -9,6 +9,8 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int, Num, Shaped
 
+from ..core import InputError
+
 ArrayOfNumbers = Num[Array | np.ndarray, "..."]
 ArrayOfIds = Int[Array | np.ndarray, "..."]  # one axis; checked with a clear error
 
@@ -21,7 +23,7 @@ def as_shape(num_points: int | tuple[int, ...]) -> tuple[int, ...]:
     except TypeError:
         shape = ()
     if not shape or min(shape) < 1:
-        raise ValueError(
+        raise InputError(
             f"`num_points` must be a positive integer or a tuple of them, got "
             f"{num_points!r}."
         )
@@ -38,28 +40,28 @@ def check_points(
     `needed` of each; `ValueError` unless there is one for each of a pool, finite."""
     shape = as_shape(num_points)
     if len(shape) != 1:
-        raise ValueError(
+        raise InputError(
             f"`{name}` is for pools of points: `num_points` must be one number, got "
             f"{num_points}."
         )
     if points is None:
-        raise ValueError(
+        raise InputError(
             f"`{name}` needs the {needed} of each point: give `init` its `points`."
         )
     points = points if isinstance(points, Tracer) else np.asarray(points)
     if points.ndim != 2:
-        raise ValueError(
+        raise InputError(
             "`points` must have two axes, a row of coordinates for each point, got "
             f"shape {points.shape}."
         )
     if points.shape[0] != shape[0]:
-        raise ValueError(
+        raise InputError(
             f"`points` must have {shape[0]} rows, one for each point, got "
             f"{points.shape[0]}."
         )
     if not isinstance(points, Tracer) and not np.all(np.isfinite(points)):
         row = int(np.argmin(np.all(np.isfinite(points), axis=1)))
-        raise ValueError(
+        raise InputError(
             f"`points` must be finite, got {points[row].tolist()} in row {row}."
         )
     return points
@@ -82,7 +84,7 @@ def check_residual(
         if ids is None
         else "one row is needed for each of the ids"
     )
-    raise ValueError(
+    raise InputError(
         f"`residual` has shape {residual.shape}, but with {batch} "
         f"{'points' if ids is None else 'ids'} it must have shape {expected}, or one "
         f"more axis for equations; {hint}."
@@ -94,12 +96,12 @@ def check_ids(ids: ArrayOfIds | None, num_points: int) -> Int[Array, " batch"] |
     if ids is None:
         return None
     if jnp.ndim(ids) != 1 or not jnp.issubdtype(jnp.asarray(ids).dtype, jnp.integer):
-        raise ValueError(
+        raise InputError(
             f"`ids` must be a one-dimensional array of integers, got shape "
             f"{jnp.shape(ids)} and dtype {jnp.asarray(ids).dtype}."
         )
     if jnp.shape(ids)[0] == 0:
-        raise ValueError("`ids` is empty: give at least one id, or skip the update.")
+        raise InputError("`ids` is empty: give at least one id, or skip the update.")
     if isinstance(ids, Tracer):
         return eqx.error_if(
             ids,
@@ -109,7 +111,7 @@ def check_ids(ids: ArrayOfIds | None, num_points: int) -> Int[Array, " batch"] |
         )
     outside = np.asarray(ids)[(np.asarray(ids) < 0) | (np.asarray(ids) >= num_points)]
     if outside.size:
-        raise ValueError(
+        raise InputError(
             f"`ids` must lie between 0 and {num_points - 1}, got {outside.size} "
             f"outside, the first of them {outside[:5].tolist()}."
         )

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Num
 
-from ..core import check_kind
+from ..core import InputError, check_kind
 from ._base import AbstractPolicy, judge
 from ._residual import (
     ArrayOfIds,
@@ -127,7 +127,7 @@ def check_settings(policy: AbstractTilting) -> None:
     )
     policy.temperature.check(policy.potential)
     if not 0 <= policy.scale_memory < 1:
-        raise ValueError(
+        raise InputError(
             f"`{type(policy).__name__}(scale_memory=...)` must lie in [0, 1), got "
             f"{policy.scale_memory}."
         )

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from ..core import Status, float_dtype
+from ..core import InputError, Status, float_dtype
 from .smoothing import Smoothing
 from .temperatures import Scale
 
@@ -38,7 +38,7 @@ def check_base(
     """The base brought to sum one; an error unless it is a distribution's multiple."""
     numbers = jnp.asarray(base, dtype)
     if numbers.shape != shape:
-        raise ValueError(f"`base` must have shape {shape}, got {numbers.shape}.")
+        raise InputError(f"`base` must have shape {shape}, got {numbers.shape}.")
     total = jnp.sum(numbers)
     is_good = jnp.all(numbers >= 0) & jnp.isfinite(total) & (total > 0)
     message = "`base` must hold finite numbers >= 0, not all of them zero."

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from ..core import InputError
 from ._around import AbstractWrapper
 from ._pool import rows
 from ._residual import ArrayOfIds, check_points
@@ -70,7 +71,7 @@ def bins_of(
     """Which of the equal parts of the whole time each point lies in."""
     points = check_points(name, "time", num_points, points)
     if not 0 <= axis < points.shape[1]:
-        raise ValueError(
+        raise InputError(
             f"`{name}(axis=...)` must be a column of the points, of which there are "
             f"{points.shape[1]}, got {axis}."
         )

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from ..core import Status, float_dtype
+from ..core import InputError, Status, float_dtype
 from ._base import AbstractPolicy, judge
 from ._pool import check_squared, rows, uniform_pool
 from ._residual import (
@@ -52,7 +52,7 @@ class BRDR(AbstractPolicy):
         check_squared(self)
         for name in ("moment_memory", "weight_memory"):
             if not 0 <= getattr(self, name) < 1:
-                raise ValueError(
+                raise InputError(
                     f"`BRDR({name}=...)` must lie in [0, 1), got {getattr(self, name)}."
                 )
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..core import check_between, check_positive
+from ..core import InputError, check_between, check_positive
 from ._around import AbstractWrapper
 from ._base import AbstractPolicy
 from ._residual import (
@@ -50,7 +50,7 @@ class Capped(AbstractWrapper):
     ) -> Any:
         """The wrapped policy's state, which is all there is."""
         if len(as_shape(num_points)) != 1:
-            raise ValueError(
+            raise InputError(
                 "`Capped` is for pools of points: `num_points` must be one number, got "
                 f"{num_points}."
             )

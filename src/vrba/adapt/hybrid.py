@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from ..core import float_dtype
+from ..core import InputError, float_dtype
 from ._cells import (
     as_cells,
     cell_shape,
@@ -78,7 +78,7 @@ class Hybrid(AbstractTilting):
         """
         shape = as_shape(num_points)
         if len(shape) < 2:
-            raise ValueError(
+            raise InputError(
                 f"`Hybrid.init` needs `(num_funcs, num_points, ...)`, got {num_points}."
             )
         dtype = float_dtype(dtype)
@@ -213,14 +213,14 @@ def check_digits(policy: Hybrid) -> None:
     if name is None:
         return
     if name not in _KEPT:
-        raise ValueError(
+        raise InputError(
             f"`Hybrid(weight_dtype=...)` must be one of {', '.join(_KEPT)}, which a "
             f"checkpoint can hold, or None, got {name!r}."
         )
     digits = jnp.finfo(name)
     needed = 2 * float(digits.eps)
     if smoothing.least_step() < needed:
-        raise ValueError(
+        raise InputError(
             f"`Hybrid(weight_dtype={name!r})` would lose updates: a weight moves by "
             f"{smoothing.least_step():.2g} of its way (`1 - memory`, the least that "
             f"{smoothing} comes to), and {name} needs {needed:.2g}. Forget faster, "
@@ -228,7 +228,7 @@ def check_digits(policy: Hybrid) -> None:
             "higher rate if it grows), or leave `weight_dtype` out."
         )
     if smoothing.bound() > float(digits.max):
-        raise ValueError(
+        raise InputError(
             f"`Hybrid(weight_dtype={name!r})` holds numbers up to {digits.max:.2g}, "
             f"but the weights of {smoothing} may reach {smoothing.bound():.2g}: take "
             "`is_normalised=True` and a lower rate, or leave `weight_dtype` out."

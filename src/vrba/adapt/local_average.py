@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 from jaxtyping import Array, Float, Int
 
-from ..core import check_count, float_dtype
+from ..core import InputError, check_count, float_dtype
 from ._around import AbstractWrapper, AbstractWrapperState
 from ._base import AbstractPolicy
 from ._pool import AbstractPoolPolicy
@@ -52,20 +52,20 @@ class LocalAverage(AbstractWrapper):
     ):
         is_joint = isinstance(policy, AbstractTilting)
         if is_joint and not isinstance(policy, AbstractPoolPolicy):
-            raise ValueError("`LocalAverage` is for pools of points, not for `Hybrid`.")
+            raise InputError("`LocalAverage` is for pools of points, not for `Hybrid`.")
         self.policy = policy
         if isinstance(neighbours, int | np.integer):
             check_count(neighbours=neighbours)
             self.neighbours = int(neighbours)
             return
         if np.ndim(neighbours) != 2 or np.size(neighbours) == 0:
-            raise ValueError(
+            raise InputError(
                 "`neighbours` must list the neighbours of each point, got shape "
                 f"{np.shape(neighbours)}."
             )
         num_points = np.shape(neighbours)[0]
         if np.min(neighbours) < 0 or np.max(neighbours) >= num_points:
-            raise ValueError(
+            raise InputError(
                 f"`neighbours` must hold ids between 0 and {num_points - 1}, got "
                 f"{np.min(neighbours)} to {np.max(neighbours)}."
             )
@@ -84,7 +84,7 @@ class LocalAverage(AbstractWrapper):
         if isinstance(near, int):
             near = _nearest(near, num_points, points)
         if num_points not in (len(near), (len(near),)):
-            raise ValueError(
+            raise InputError(
                 f"`num_points` must be the {len(near)} rows of `neighbours`, got "
                 f"{num_points}."
             )
@@ -159,7 +159,7 @@ def _nearest(
     """The ids of the nearest points, its own first."""
     places = np.asarray(check_points("LocalAverage", "place", num_points, points))
     if count > len(places):
-        raise ValueError(
+        raise InputError(
             f"`neighbours` must lie between 1 and the {len(places)} points, got "
             f"{count}."
         )

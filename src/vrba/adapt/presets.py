@@ -1,5 +1,6 @@
 """Known methods as settings of the one interface, under the names people know."""
 
+from ..core import InputError
 from .draws import WithoutReplacement
 from .potentials import AbstractPotential, Exponential, Linear, Power, Quadratic
 from .sampling import Sampling
@@ -25,7 +26,7 @@ def rba(eta: int | float = 0.01, gamma: int | float = 0.999) -> Weighting:
 def rad(k: int | float = 1.0, c: int | float = 1.0) -> Sampling:
     """Points without repeats from the density `r**k / E[r**k] + c`. (Wu et al. 2023)"""
     if k < 0 or c < 0:
-        raise ValueError(f"`rad(k=..., c=...)` must not be negative, got k={k}, c={c}.")
+        raise InputError(f"`rad(k=..., c=...)` must not be negative, got k={k}, c={c}.")
     return Sampling(
         Linear() if k == 0 else Power(k + 1),
         temperature=Fixed(1.0),

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from ..core import Status, float_dtype
+from ..core import InputError, Status, float_dtype
 from ._base import AbstractPolicy, judge
 from ._pool import check_squared, rows, uniform_pool
 from ._residual import (
@@ -51,13 +51,13 @@ class SelfAdaptive(AbstractPolicy):
         """Ascent climbs, from somewhere."""
         check_squared(self)
         if not 0 < self.rate < float("inf"):
-            raise ValueError(
+            raise InputError(
                 f"`SelfAdaptive(rate=...)` must be positive, got {self.rate}."
             )
         with jax.ensure_compile_time_eval():
             mask = float(self.mask_fn(jnp.asarray(self.start, jnp.result_type(float))))
         if not mask > 0:
-            raise ValueError(
+            raise InputError(
                 f"`SelfAdaptive(mask_fn=...)` must be positive at start={self.start}, "
                 f"got {mask}."
             )

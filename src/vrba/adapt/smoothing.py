@@ -4,6 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from ..core import InputError
 from .potentials import AbstractPotential
 from .temperatures import Scale
 
@@ -26,16 +27,16 @@ class GrowingCap(eqx.Module):
     def __check_init__(self):
         """The cap is positive and does not fall, and weights begin below it."""
         if not 0 < self.first <= self.last:
-            raise ValueError(
+            raise InputError(
                 "`GrowingCap(first=..., last=...)` needs 0 < first <= last, got "
                 f"first={self.first} and last={self.last}."
             )
         if not self.num_stage > 0:
-            raise ValueError(
+            raise InputError(
                 f"`GrowingCap(num_stage=...)` must be positive, got {self.num_stage}."
             )
         if self.start is not None and not 0 < self.start <= self.first:
-            raise ValueError(
+            raise InputError(
                 "`GrowingCap(start=...)` must be positive and at most the first cap "
                 f"{self.first}, got {self.start}."
             )
@@ -63,26 +64,26 @@ class Smoothing(eqx.Module):
     def __check_init__(self):
         """Numbers that keep the weights positive and bounded."""
         if not 0 < self.rate < float("inf"):
-            raise ValueError(
+            raise InputError(
                 f"`Smoothing(rate=...)` must be positive, got {self.rate}."
             )
         if not 0 <= self.mix <= 1:
-            raise ValueError(
+            raise InputError(
                 f"`Smoothing(mix=...)` must lie in [0, 1], got {self.mix}."
             )
         if isinstance(self.memory, GrowingCap):
             if self.rate > self.memory.first:
-                raise ValueError(
+                raise InputError(
                     "`Smoothing(rate=...)` must not exceed the first cap "
                     f"{self.memory.first}, got {self.rate}."
                 )
             if not self.is_normalised:
-                raise ValueError(
+                raise InputError(
                     "`Smoothing(memory=GrowingCap(...))` bounds the weights only with "
                     "`is_normalised=True`."
                 )
         elif not 0 <= self.memory < 1:
-            raise ValueError(
+            raise InputError(
                 f"`Smoothing(memory=...)` must lie in [0, 1), got {self.memory}."
             )
 

@@ -3,6 +3,8 @@
 import equinox as eqx
 from jaxtyping import Array, Float
 
+from ..core import InputError
+
 
 class Unbiased(eqx.Module):
     """Weigh drawn points by `p / q`, so that the expected loss is that of the base.
@@ -19,7 +21,7 @@ class Unbiased(eqx.Module):
     def __check_init__(self):
         """From nothing to all of it."""
         if not 0 <= self.strength <= 1:
-            raise ValueError(
+            raise InputError(
                 f"`Unbiased(strength=...)` must lie in [0, 1], got {self.strength}: 1 "
                 "undoes all of the bias, 0 none."
             )

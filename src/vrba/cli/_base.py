@@ -8,12 +8,13 @@ from typing import Annotated
 
 from tyro.conf import Suppress, arg
 
+from ..core import InputError
 from ..train import LAST_SEED
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 
-class UsageError(ValueError):
+class UsageError(InputError):
     """A flag that does not fit, whatever the user's file says."""
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from jax import errors
 
+from ..core import InputError
 from ..data import PairsError
 from ._base import UsageError
 
@@ -29,7 +30,7 @@ _ADVICE = {
 
 def is_mistake(error: BaseException, file: Path | None) -> bool:
     """Whether the input is to blame: the user's file, or a value that was refused."""
-    return isinstance(error, ValueError) or _line_in(error, file) is not None
+    return isinstance(error, InputError) or _line_in(error, file) is not None
 
 
 def explain(error: BaseException, file: Path | None) -> str:
@@ -41,7 +42,7 @@ def explain(error: BaseException, file: Path | None) -> str:
         return text
     line = _line_in(error, file)
     if line is None:
-        return f"{file}: {text}" if isinstance(error, ValueError) else text
+        return f"{file}: {text}" if isinstance(error, InputError) else text
     source = linecache.getline(str(file.resolve()), line).strip()
     return f"{file}, line {line}: {text}" + (f"\n    {source}" if source else "")
 
@@ -54,7 +55,7 @@ def _text(error: BaseException) -> str:
         if isinstance(error, kind):
             return advice
     text = str(error).strip().split("\n")[0]
-    has_own_words = isinstance(error, ValueError | OSError) or "`" in text
+    has_own_words = isinstance(error, InputError | OSError) or "`" in text
     return text if text and has_own_words else f"{type(error).__name__}: {text}"
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from tyro.conf import arg
 
 from .. import models
-from ..core import rebuild
+from ..core import InputError, rebuild
 from ..data import Pairs
 from ..models import AbstractOperatorArchitecture
 from ..optim import Cosine
@@ -127,7 +127,7 @@ def new_operator_recipe(flags: OperatorFlags, pairs: Pairs) -> OperatorRecipe:
         return recipe
     except UsageError:
         raise
-    except ValueError as error:
+    except InputError as error:
         raise UsageError(in_flags(str(error), _FLAGS)) from error
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from tyro.conf import arg
 
 from ..adapt import AbstractPolicy, AbstractPotential, AbstractTimed
-from ..core import describe, load_tree, precision, rebuild
+from ..core import InputError, describe, load_tree, precision, rebuild
 from ..models import MLP, AbstractArchitecture
 from ..optim import AbstractOptimizer
 from ..problems import Formulation, Problem
@@ -145,7 +145,7 @@ def check_start(start: Solution, recipe: Recipe, run: Path) -> None:
 def _is_readable(description: Any) -> bool:
     try:
         rebuild(description, known_classes())
-    except ValueError:
+    except InputError:
         return False
     return True
 
@@ -153,7 +153,7 @@ def _is_readable(description: Any) -> bool:
 def _described(run: Path) -> dict[str, Any]:
     try:
         return RunFolder(run).about_problem()["recipe"]
-    except ValueError as error:
+    except InputError as error:
         raise UsageError(str(error)) from error
 
 
@@ -228,7 +228,7 @@ def _changed(base: Recipe, flags: RecipeFlags) -> Recipe:
         return dataclasses.replace(base, **given)
     except UsageError:
         raise
-    except ValueError as error:
+    except InputError as error:
         raise UsageError(in_flags(str(error), _FLAGS)) from error
 
 

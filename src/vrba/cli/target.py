@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from ..core import kebab_case
+from ..core import InputError, kebab_case
 from ..problems import Problem
 from ._base import UsageError
 from .names import known_problems, pick
@@ -92,13 +92,13 @@ def _class_in(file: Path, wanted: str) -> type[Problem]:
     if len(whole) == 1:
         return found[whole[0]]
     if whole:
-        raise ValueError(
+        raise InputError(
             f"there are {len(whole)} problems, {', '.join(whole)}: say which one, "
             f"{file}:{whole[0]}."
         )
     for name, missing in lacks.items():
-        raise ValueError(f"the problem `{name}` lacks {' and '.join(missing)}.")
-    raise ValueError(
+        raise InputError(f"the problem `{name}` lacks {' and '.join(missing)}.")
+    raise InputError(
         "there is no problem here: write a class that extends `vrba.Problem`."
     )
 
@@ -117,11 +117,11 @@ def _module_name(file: Path) -> str:
 def _imported(file: Path) -> Any:
     """The file, run like a script: it may import its neighbours."""
     if not file.is_file():
-        raise ValueError(f"there is no such file in {Path.cwd()}.")
+        raise InputError(f"there is no such file in {Path.cwd()}.")
     path, name = file.resolve(), _module_name(file)
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise ValueError("this is no file that Python can read.")
+        raise InputError("this is no file that Python can read.")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # where `inspect` looks for the source of a class
     sys.path.append(str(path.parent))  # last: no file hides a package of its name

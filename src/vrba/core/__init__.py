@@ -1,6 +1,5 @@
 """Shared by every room; imports nothing from the package."""
 
-from .checkpoint import BrokenFileError as BrokenFileError
 from .checkpoint import load_header as load_header
 from .checkpoint import load_tree as load_tree
 from .checkpoint import read_arrays as read_arrays
@@ -19,6 +18,8 @@ from .describe import is_same as is_same
 from .describe import kebab_case as kebab_case
 from .describe import rebuild as rebuild
 from .dtypes import float_dtype as float_dtype
+from .errors import BrokenFileError as BrokenFileError
+from .errors import InputError as InputError
 from .flat import as_arrays as as_arrays
 from .flat import as_reals as as_reals
 from .flat import check_fits as check_fits

@@ -12,9 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-
-class BrokenFileError(ValueError):
-    """A file that is not whole, or not what was saved."""
+from .errors import BrokenFileError
 
 
 def write_atomically(path: Path, content: bytes) -> None:

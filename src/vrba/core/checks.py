@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from .errors import InputError
+
 
 def check_between(**settings: tuple[Any, float, float]) -> None:
     """Each setting as `name=(value, lower, upper)`, strictly between."""
     for name, (value, lower, upper) in settings.items():
         _check_number(name, value)
         if not lower < value < upper:
-            raise ValueError(
+            raise InputError(
                 f"`{name}` must be between {lower:g} and {upper:g}, got {value}."
             )
 
@@ -30,9 +32,9 @@ def check_least(**settings: tuple[Any, int]) -> None:
             number = operator.index(value)
         except TypeError as error:
             message = f"`{name}` must be a whole number, got {value!r}."
-            raise ValueError(message) from error
+            raise InputError(message) from error
         if number < least:
-            raise ValueError(f"`{name}` must be at least {least}, got {value}.")
+            raise InputError(f"`{name}` must be at least {least}, got {value}.")
 
 
 def check_positive(**settings: Any) -> None:
@@ -41,7 +43,7 @@ def check_positive(**settings: Any) -> None:
         _check_number(name, value)
         if not 0 < value < math.inf:
             wanted = "finite" if value > 0 else "positive"
-            raise ValueError(f"`{name}` must be {wanted}, got {value}.")
+            raise InputError(f"`{name}` must be {wanted}, got {value}.")
 
 
 def check_kind(**settings: tuple[Any, type]) -> None:
@@ -50,7 +52,7 @@ def check_kind(**settings: tuple[Any, type]) -> None:
         if not isinstance(value, kind):
             is_class = isinstance(value, type) and issubclass(value, kind)
             hint = f": write `{value.__name__}(...)`" if is_class else ""
-            raise ValueError(
+            raise InputError(
                 f"`{name}` must be of the kind `{kind.__name__}`, got {value!r}{hint}."
             )
 
@@ -65,7 +67,7 @@ def is_number(value: Any) -> bool:
 
 def _check_number(name: str, value: Any) -> None:
     if not is_number(value):
-        raise ValueError(f"`{name}` must be a number, got {value!r}.")
+        raise InputError(f"`{name}` must be a number, got {value!r}.")
 
 
 def check_real(**arrays: Any) -> None:
@@ -74,7 +76,7 @@ def check_real(**arrays: Any) -> None:
         dtype = np.dtype(array.dtype)
         if dtype.kind in "cSU":
             hint = ": give real and imaginary parts apart" if dtype.kind == "c" else ""
-            raise ValueError(f"`{name}` must hold real numbers, got {dtype}{hint}.")
+            raise InputError(f"`{name}` must hold real numbers, got {dtype}{hint}.")
 
 
 def as_floats(name: str, values: Any) -> np.ndarray:

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from .errors import InputError
 from .functions import details_of, name_of
 
 
@@ -101,7 +102,7 @@ def rebuild(description: Any, known: dict[str, type]) -> Any:
     if not isinstance(description, dict):
         return description
     for kind in {"function", "array"} & description.keys():
-        raise ValueError(
+        raise InputError(
             f"The {kind} {description[kind]} cannot be read back from a file: give it "
             "again, with the recipe or the problem."
         )
@@ -110,12 +111,12 @@ def rebuild(description: Any, known: dict[str, type]) -> Any:
     settings = {key: rebuild(part, known) for key, part in description.items()}
     name = settings.pop("class")
     if name not in known:
-        raise ValueError(f"`{name}` is not known: the file is of another version.")
+        raise InputError(f"`{name}` is not known: the file is of another version.")
     made = object.__new__(known[name])
     fields = {field.name: field for field in dataclasses.fields(known[name])}
     whole = _defaults(fields) | settings
     if fields.keys() != whole.keys():
-        raise ValueError(
+        raise InputError(
             f"`{name}` has the settings {sorted(fields)}, the file gives "
             f"{sorted(settings)}: it is of another version."
         )

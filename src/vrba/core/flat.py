@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .dtypes import float_dtype
+from .errors import InputError
 
 
 def flatten(
@@ -81,7 +82,7 @@ def _is_floating(leaf: Any) -> bool:
 def check_trained(leaves: list[Any]) -> None:
     """Refuses parameters without a floating array among them."""
     if not leaves:
-        raise ValueError(
+        raise InputError(
             "`params` holds no floating array to train: turn its numbers into arrays, "
             "for example with `jnp.asarray`."
         )
@@ -91,7 +92,7 @@ def check_fits(vector: Float[Array, " params"], max_params: int, instead: str) -
     """Refuses parameters whose matrix would fill the memory, and says what to do."""
     if vector.size > max_params:
         size = vector.size**2 * vector.dtype.itemsize / 1e9
-        raise ValueError(
+        raise InputError(
             f"`params` has {vector.size} numbers, a matrix of their square would take "
             f"{size:.1f} GB: {instead}, or raise `max_params`."
         )
@@ -103,7 +104,7 @@ def _common_dtype(leaves: list[Any]) -> jnp.dtype:
     found = {np.dtype(np.zeros((), x.dtype).real.dtype) for x in leaves}
     if len(found) > 1:
         names = ", ".join(sorted(str(dtype) for dtype in found))
-        raise ValueError(
+        raise InputError(
             f"`params` mixes the types {names}: an optimizer that works on one vector "
             "needs one; convert them with `jax.tree.map`."
         )

@@ -7,6 +7,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from .errors import InputError
+
 try:
     import fcntl
 except ImportError:  # Windows has no such locks: there nothing is refused
@@ -28,7 +30,7 @@ def lock_folder(path: Path) -> Iterator[None]:
     with open(lock, "a+", encoding="utf-8") as file:
         if not any(_is_locked(file, lock) for _ in _attempts()):
             file.seek(0)
-            raise ValueError(
+            raise InputError(
                 f"`{path}` is at work in another process ({file.read().strip()}): wait "
                 "until that has ended, or choose another folder."
             )

@@ -5,7 +5,8 @@ import math
 from pathlib import Path
 from typing import Any
 
-from .checkpoint import BrokenFileError, cannot_write
+from .checkpoint import cannot_write
+from .errors import BrokenFileError, InputError
 
 _MOST_BYTES = 1 << 16  # far more than two lines have
 
@@ -45,7 +46,7 @@ def read_last_line(path: Path) -> dict[str, Any] | None:
 def read_json(path: Path, complaint: str) -> dict[str, Any]:
     """A JSON object; the complaint says what a folder without it is not."""
     if not path.exists():
-        raise ValueError(f"{complaint}: it has no {path.name}.")
+        raise InputError(f"{complaint}: it has no {path.name}.")
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:

@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 from scipy.io.matlab import MatReadError
 
-from ..core import BrokenFileError, describe
+from ..core import BrokenFileError, InputError, describe
 from ._base import AbstractMaker
 from ._optional import needed
 from .pairs import PARTS, Pairs
@@ -30,7 +30,7 @@ input_channels = 1 if the last axis of the inputs is one of channels."""
 Told = Callable[[int, int], None]
 
 
-class PairsError(ValueError):
+class PairsError(InputError):
     """A file that holds no pairs, with a note of what it must hold."""
 
 
@@ -45,7 +45,7 @@ def write_pairs(
     needed("h5py", "operators", "write data")
     path = Path(path)
     if path.suffix in (".npz", ".mat"):
-        raise ValueError(f"`{path}` must end in .h5: data are written as HDF5.")
+        raise InputError(f"`{path}` must end in .h5: data are written as HDF5.")
     settings = json.dumps(describe(maker), sort_keys=True)
     if path.exists():
         _check_settings(path, settings)
@@ -100,7 +100,7 @@ def _begun(beside: Path, maker: AbstractMaker, settings: str) -> Any:
             if there == settings:
                 return file
             file.close()
-            raise ValueError(
+            raise InputError(
                 f"`{beside}` is the beginning of other data: {there}. Choose another "
                 "file, or remove that one."
             )
@@ -120,7 +120,7 @@ def _begun(beside: Path, maker: AbstractMaker, settings: str) -> Any:
 def _check_settings(path: Path, settings: str) -> None:
     about = open_pairs(path).about
     if json.dumps(about.get("settings"), sort_keys=True) != settings:
-        raise ValueError(
+        raise InputError(
             f"`{path}` holds other data: {json.dumps(about.get('settings'))}. Choose "
             "another file, or remove that one."
         )
@@ -165,7 +165,7 @@ def _pairs(arrays: Mapping[str, Any], about: Mapping[str, Any]) -> Pairs:
     for name in ("inputs", "outputs"):
         if name not in arrays:
             found = ", ".join(f"{k} {np.shape(v)}" for k, v in arrays.items())
-            raise ValueError(f"there is no array `{name}`; there are: {found}.")
+            raise InputError(f"there is no array `{name}`; there are: {found}.")
     inputs, outputs = arrays["inputs"], arrays["outputs"]
     if not _number(arrays, about, "input_channels", 0):
         inputs = _with_channels(inputs)
@@ -173,7 +173,7 @@ def _pairs(arrays: Mapping[str, Any], about: Mapping[str, Any]) -> Pairs:
     if text is not None:
         names = tuple(" ".join(np.atleast_1d(text).astype(str).tolist()).split())
         if missing := [name for name in names if name not in arrays]:
-            raise ValueError(f"there is no array `{missing[0]}` for the axis of it.")
+            raise InputError(f"there is no array `{missing[0]}` for the axis of it.")
         axes = tuple(np.asarray(arrays[name], float).reshape(-1) for name in names)
         scattered, dim = None, len(names)
     elif "places" in arrays:
@@ -182,7 +182,7 @@ def _pairs(arrays: Mapping[str, Any], about: Mapping[str, Any]) -> Pairs:
         names = tuple(f"x{k + 1}" for k in range(scattered.shape[1]))
         dim = 1
     else:
-        raise ValueError("there are no coordinates of the outputs.")
+        raise InputError("there are no coordinates of the outputs.")
     if len(np.shape(outputs)) == 1 + dim:
         outputs = _with_channels(outputs)
     counts = _counts(arrays, about, inputs.shape[0])

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from ..core import check_least, check_positive
+from ..core import InputError, check_least, check_positive
 from ._base import AbstractMaker
 from ._optional import needed
 
@@ -60,7 +60,7 @@ class Kolmogorov(AbstractMaker):
         check_positive(viscosity=self.viscosity, step=self.step)
         ratio = _END / (self.num_times - 1) / self.step
         if abs(ratio - round(ratio)) > 1e-6 * ratio:
-            raise ValueError(
+            raise InputError(
                 f"`step` must divide the time between frames, {_END:g} / "
                 f"{self.num_times - 1}, got {self.step}."
             )

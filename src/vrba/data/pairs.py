@@ -8,7 +8,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
-from ..core import as_floats, check_real
+from ..core import InputError, as_floats, check_real
 
 PARTS = ("train", "valid", "test")
 
@@ -58,7 +58,7 @@ class Pairs(eqx.Module):
     def rows(self, part: str) -> slice:
         """Which rows are those of `train`, `valid` or `test`."""
         if part not in PARTS:
-            raise ValueError(f"`part` must be one of {', '.join(PARTS)}, got {part!r}.")
+            raise InputError(f"`part` must be one of {', '.join(PARTS)}, got {part!r}.")
         counts = (self.num_train, self.num_valid, self.num_test)
         start = sum(counts[: PARTS.index(part)])
         return slice(start, start + counts[PARTS.index(part)])
@@ -99,24 +99,24 @@ def check_pairs(pairs: Pairs) -> None:
     """Refuses what does not fit, and says which axis."""
     inputs, outputs = tuple(pairs.inputs.shape), tuple(pairs.outputs.shape)
     if len(inputs) < 2 or len(outputs) < 3:
-        raise ValueError(
+        raise InputError(
             "`inputs` must be [funcs, ..., channels] and `outputs` [funcs, points..., "
             f"channels], got {inputs} and {outputs}."
         )
     check_real(inputs=pairs.inputs, outputs=pairs.outputs)
     if inputs[0] != outputs[0]:
-        raise ValueError(
+        raise InputError(
             f"axis 0 of `inputs` has {inputs[0]} functions, axis 0 of `outputs` has "
             f"{outputs[0]}: each input needs one output."
         )
     if (pairs.axes is None) == (pairs.scattered is None):
-        raise ValueError("give the coordinates of the outputs as `axes` or as places.")
+        raise InputError("give the coordinates of the outputs as `axes` or as places.")
     _check_coordinates(pairs, outputs[1:-1])
     counts = {f"num_{part}": getattr(pairs, f"num_{part}") for part in PARTS}
     if min(counts.values()) < 0 or counts["num_train"] < 1:
-        raise ValueError(f"the parts must have rows, and `train` some, got {counts}.")
+        raise InputError(f"the parts must have rows, and `train` some, got {counts}.")
     if sum(counts.values()) > inputs[0]:
-        raise ValueError(f"there are {inputs[0]} functions, too few for {counts}.")
+        raise InputError(f"there are {inputs[0]} functions, too few for {counts}.")
 
 
 def _check_coordinates(pairs: Pairs, grid: tuple[int, ...]) -> None:
@@ -124,32 +124,32 @@ def _check_coordinates(pairs: Pairs, grid: tuple[int, ...]) -> None:
         _check_finite("places", pairs.scattered)
         places = np.asarray(pairs.scattered).shape
         if grid != places[:1] or len(pairs.names) != places[1]:
-            raise ValueError(
+            raise InputError(
                 f"`places` has shape {places}, which must be [points, dim] with "
                 f"{grid} points, as axis 1 of `outputs`, and a name for each "
                 f"coordinate, got {pairs.names}."
             )
         return
     if len(pairs.names) != len(grid) or len(pairs.axes) != len(grid):
-        raise ValueError(
+        raise InputError(
             f"`outputs` has {len(grid)} axes of points {grid}, between functions and "
             f"channels, but coordinates are given for {len(pairs.axes)}: {pairs.names}."
         )
     for k, (name, axis) in enumerate(zip(pairs.names, pairs.axes, strict=True)):
         if np.shape(axis) != (grid[k],):
-            raise ValueError(
+            raise InputError(
                 f"axis {k + 1} of `outputs` has {grid[k]} points, but `{name}` has "
                 f"shape {np.shape(axis)}."
             )
         _check_finite(name, axis)
         if not np.all(np.diff(axis) > 0):
-            raise ValueError(f"the coordinate `{name}` must increase along its axis.")
+            raise InputError(f"the coordinate `{name}` must increase along its axis.")
 
 
 def _check_finite(name: str, coordinates: Any) -> None:
     is_finite = np.isfinite(as_floats(name, coordinates))
     if not np.all(is_finite):
-        raise ValueError(
+        raise InputError(
             f"`{name}` must hold finite coordinates, got {np.sum(~is_finite)} that are "
             "not."
         )

@@ -3,6 +3,8 @@
 import numpy as np
 from jaxtyping import Array, Float
 
+from ..core import InputError
+
 Numbers = Float[Array | np.ndarray, " points"]
 
 
@@ -10,10 +12,10 @@ def as_probability(mass: Numbers | None, count: int) -> Float[np.ndarray, " poin
     """Any multiple of a probability brought to the sum one; uniform if not given."""
     found = np.ones(count) if mass is None else np.asarray(mass, float)
     if found.shape != (count,):
-        raise ValueError(
+        raise InputError(
             f"A probability has shape {found.shape}, but there are {count} points."
         )
     total = np.sum(found)
     if not (np.all(found >= 0) and 0 < total < np.inf):
-        raise ValueError("A probability is finite, not negative and not all zero.")
+        raise InputError("A probability is finite, not negative and not all zero.")
     return found / total

@@ -6,6 +6,8 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
+from ..core import InputError
+
 PERCENTILES = (50, 90, 99)
 
 
@@ -36,7 +38,7 @@ def measure_errors(
     error = found - true
     is_known = np.isfinite(true)
     if not np.any(is_known):
-        raise ValueError("`true` is known nowhere.")
+        raise InputError("`true` is known nowhere.")
     error = np.where(np.isfinite(error) | ~is_known, error, np.inf)
     sizes, values = np.abs(error[is_known]), np.abs(true[is_known])
     top = np.max(values) or 1.0

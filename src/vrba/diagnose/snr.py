@@ -6,6 +6,8 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Float
 
+from ..core import InputError
+
 
 class SignalToNoise(eqx.Module):
     """The gradient's signal against its noise over `b` partitions of the points.
@@ -38,7 +40,7 @@ def signal_to_noise(
     """
     num_parts = gradients.shape[0]
     if num_parts < 3:
-        raise ValueError(
+        raise InputError(
             f"`gradients` must have at least three rows, got {num_parts}: split the "
             "points into more partitions."
         )

@@ -7,6 +7,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Bool, Float
 
+from ..core import InputError
 from ._patch import AbstractFace, AbstractPatch, Fixed
 from ._spread import Keep, count_members, kept_measures, spread
 
@@ -111,7 +112,7 @@ class AbstractDomain(eqx.Module):
         is_off = ~np.any(np.nan_to_num(normals), axis=1)
         if np.any(is_off):
             row = int(np.argmax(is_off))
-            raise ValueError(
+            raise InputError(
                 f"Row {row}, point {points[row].tolist()}, is not on the boundary of "
                 f"the {type(self).__name__}, or has no normal there."
             )
@@ -163,7 +164,7 @@ class AbstractDomain(eqx.Module):
         """The place of a coordinate in the row of a point."""
         if coordinate not in self.coordinates:
             known = ", ".join(self.coordinates)
-            raise ValueError(
+            raise InputError(
                 f"`{coordinate}` is no coordinate of the domain, which has {known}."
             )
         return self.coordinates.index(coordinate)
@@ -197,7 +198,7 @@ class AbstractDomain(eqx.Module):
             self.position(on)
             faces = [f for f in faces if f.plane is not None and f.plane[0] == on]
         if not faces:
-            raise ValueError(f"There is no {self._part_name(on)}.")
+            raise InputError(f"There is no {self._part_name(on)}.")
         if on is None or on is self or isinstance(on, str):
             return faces, where
         columns = [self.position(name) for name in on.coordinates]
@@ -221,12 +222,12 @@ def check_names(kind: str, names: tuple[str, ...]) -> None:
     """Refuses names of coordinates that fields could not tell apart."""
     for name in names:
         if name in _RESERVED or name.startswith("_"):
-            raise ValueError(
+            raise InputError(
                 f"`{kind}({name}=...)`: a coordinate cannot be called `{name}`, "
                 "which fields use themselves."
             )
         if len(name) > 1 and set(name) <= set(names):
-            raise ValueError(
+            raise InputError(
                 f"`{kind}({name}=...)`: `{name}` is also a derivative by the other "
                 f"coordinates, as in `u.{name}`; choose another name."
             )
@@ -234,4 +235,4 @@ def check_names(kind: str, names: tuple[str, ...]) -> None:
 
 def _check_available(num_points: int, available: int | None) -> None:
     if available is not None and num_points > available:
-        raise ValueError(f"`num_points` is {num_points}, there are {available} points.")
+        raise InputError(f"`num_points` is {num_points}, there are {available} points.")

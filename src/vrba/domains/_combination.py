@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import equinox as eqx
 import numpy as np
 
+from ..core import InputError
 from ._base import AbstractDomain
 from ._patch import PROBE, AbstractFace, Placed, Points, Units
 
@@ -20,15 +21,15 @@ class AbstractCombination(AbstractDomain):
         kind = type(self).__name__
         for part in (self.first, self.second):
             if not isinstance(part, AbstractDomain):
-                raise ValueError(f"`{kind}` is of two domains, got {part!r}.")
+                raise InputError(f"`{kind}` is of two domains, got {part!r}.")
             if part.num_available is not None:
-                raise ValueError(
+                raise InputError(
                     f"`{kind}` is of two shapes, but a {type(part).__name__} is a list "
                     "of points: choose among the points themselves."
                 )
         names = [", ".join(part.coordinates) for part in (self.first, self.second)]
         if names[0] != names[1]:
-            raise ValueError(
+            raise InputError(
                 f"`{kind}` is of two domains with the same coordinates, got "
                 f"({names[0]}) and ({names[1]}). A product `*` adds coordinates."
             )

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtri
 
+from ..core import InputError
 from ._base import AbstractDomain, check_names
 from ._patch import (
     ON_BOUNDARY,
@@ -34,10 +35,10 @@ class AbstractRound(AbstractDomain):
         kind = type(self).__name__
         check_names(kind, self.coordinates)
         if not 0 < self.radius < math.inf:
-            raise ValueError(f"`radius` must be positive, got {self.radius}.")
+            raise InputError(f"`radius` must be positive, got {self.radius}.")
         for name, value in self.centre:
             if not math.isfinite(value):
-                raise ValueError(f"`{kind}({name}=...)` must be finite, got {value}.")
+                raise InputError(f"`{kind}({name}=...)` must be finite, got {value}.")
 
     @property
     def coordinates(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import scipy
 
-from ..core import check_count
+from ..core import InputError, check_count
 from ._patch import AbstractPatch, Placed, Points, Units
 
 Keep = Callable[[Points], np.ndarray]
@@ -73,7 +73,7 @@ def _shares(
 ) -> np.ndarray:
     """How many points each patch gets: its share, rounded up or down at random."""
     if sum(measures) <= 0:
-        raise ValueError(f"No point was found {name}.")
+        raise InputError(f"No point was found {name}.")
     ends = np.cumsum(measures) / np.sum(measures) * num_points
     ends[-1] = num_points
     return np.diff(np.floor(ends + random.uniform()), prepend=0.0).astype(int)
@@ -92,7 +92,7 @@ def _fill(
         found = _kept(patch, random.permutation(units), keep)
         chosen = np.flatnonzero(found.is_kept)
         if chosen.size == 0:
-            raise ValueError(f"No point was found {name}.")
+            raise InputError(f"No point was found {name}.")
         chosen = np.resize(chosen, count)
         return found.points[chosen], found.normals[chosen]
     sobol = _sobol(patch.num_units, random)
@@ -102,7 +102,7 @@ def _fill(
     while num_kept < count:
         is_hopeless = num_kept == 0 and num_drawn >= 2 ** max(_MOST_EMPTY, doublings)
         if is_hopeless or num_drawn >= most:
-            raise ValueError(
+            raise InputError(
                 f"{num_kept or 'No'} points of {count} were found {name}, among "
                 f"{num_drawn} of where it could be."
             )

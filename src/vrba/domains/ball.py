@@ -1,5 +1,6 @@
 """A ball in any number of dimensions."""
 
+from ..core import InputError
 from ._round import AbstractRound
 
 
@@ -11,6 +12,6 @@ class Ball(AbstractRound):
 
     def __init__(self, radius: float | int, **centre: float | int):
         if not centre:
-            raise ValueError("`Ball` has no centre: write `Ball(1.0, x=0, y=0, z=0)`.")
+            raise InputError("`Ball` has no centre: write `Ball(1.0, x=0, y=0, z=0)`.")
         self.radius = float(radius)
         self.centre = tuple((name, float(value)) for name, value in centre.items())

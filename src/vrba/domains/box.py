@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from ..core import is_number
+from ..core import InputError, is_number
 from ._base import AbstractDomain, check_names
 from ._patch import (
     ON_BOUNDARY,
@@ -28,13 +28,13 @@ class Box(AbstractDomain):
 
     def __init__(self, **ends: Ends):
         if not ends:
-            raise ValueError("`Box()` has no coordinate: write `Box(x=(0, 1))`.")
+            raise InputError("`Box()` has no coordinate: write `Box(x=(0, 1))`.")
         check_names("Box", tuple(ends))
         for name, pair in ends.items():
             is_pair = isinstance(pair, tuple | list) and len(pair) == 2
             is_pair = is_pair and all(map(is_number, pair))
             if not is_pair or not -np.inf < pair[0] < pair[1] < np.inf:
-                raise ValueError(
+                raise InputError(
                     f"`Box({name}=...)` must be a lower and a larger upper end, got "
                     f"{pair!r}."
                 )

@@ -1,5 +1,6 @@
 """A disk in the plane."""
 
+from ..core import InputError
 from ._round import AbstractRound
 
 
@@ -12,7 +13,7 @@ class Disk(AbstractRound):
     def __init__(self, radius: float | int, **centre: float | int):
         centre = centre or {"x": 0.0, "y": 0.0}
         if len(centre) != 2:
-            raise ValueError(
+            raise InputError(
                 f"`Disk` has two coordinates, got {', '.join(centre)}: `Ball` has any "
                 "number."
             )

@@ -3,6 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
+from ..core import InputError
 from ._base import AbstractDomain
 from ._combination import AbstractCombination
 from ._patch import AbstractPatch, Bounding, Filtered, Fixed
@@ -19,7 +20,7 @@ class Intersection(AbstractCombination):
         one, two = self.first.bounds(coordinate), self.second.bounds(coordinate)
         lower, upper = max(one[0], two[0]), min(one[1], two[1])
         if lower >= upper:
-            raise ValueError(
+            raise InputError(
                 f"The intersection is empty: its parts do not meet in `{coordinate}`, "
                 f"where they lie in {one} and {two}."
             )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from ..core import InputError
 from ._base import AbstractDomain, check_names
 from ._facets import Surface, choose, in_simplices, measures
 from ._patch import AbstractFace, AbstractPatch, Bounding, Fixed, Placed, Units
@@ -37,27 +38,27 @@ class Mesh(AbstractDomain):
         dim = len(self.coordinates)
         check_names("Mesh", self.coordinates)
         if dim not in _KINDS:
-            raise ValueError(f"`Mesh` has 2 or 3 coordinates, got {self.coordinates}.")
+            raise InputError(f"`Mesh` has 2 or 3 coordinates, got {self.coordinates}.")
         if self.points.ndim != 2 or self.points.shape[1] != dim:
-            raise ValueError(
+            raise InputError(
                 f"`points` must have {dim} columns, one for each of "
                 f"{', '.join(self.coordinates)}, got shape {self.points.shape}."
             )
         is_index = np.issubdtype(self.cells.dtype, np.integer)
         if not is_index or self.cells.ndim != 2 or self.cells.shape[1] != dim + 1:
-            raise ValueError(
+            raise InputError(
                 f"`cells` must be rows of {dim + 1} indices, got {self.cells.dtype} of "
                 f"shape {self.cells.shape}."
             )
         count = len(self.points)
         if len(self.cells) == 0 or np.any((self.cells < 0) | (self.cells >= count)):
-            raise ValueError(f"`cells` must hold rows of {count} points, and not none.")
+            raise InputError(f"`cells` must hold rows of {count} points, and not none.")
         sizes = measures(self._corners())
         if not np.all(sizes > 1e-14 * np.max(sizes)):
             row = int(np.argmin(sizes > 1e-14 * np.max(sizes)))
-            raise ValueError(f"`cells`: row {row} has no volume.")
+            raise InputError(f"`cells`: row {row} has no volume.")
         if np.max(_facets(self.cells)[2]) > 2:
-            raise ValueError("`cells`: more than two of them share a side.")
+            raise InputError("`cells`: more than two of them share a side.")
 
     @staticmethod
     def read(path: str | os.PathLike[str], coordinates: Sequence[str]) -> "Mesh":
@@ -72,12 +73,12 @@ class Mesh(AbstractDomain):
         dim = len(coordinates)
         kind = _KINDS.get(dim, "")
         if kind not in found.cells_dict:
-            raise ValueError(
+            raise InputError(
                 f"`{path}` holds {', '.join(found.cells_dict)}; with the coordinates "
                 f"{', '.join(coordinates)} there must be {kind or 'no such mesh'}."
             )
         if np.any(found.points[:, dim:] != found.points[:1, dim:]):
-            raise ValueError(f"`{path}` does not lie in a plane z = constant.")
+            raise InputError(f"`{path}` does not lie in a plane z = constant.")
         cells = found.cells_dict[kind]
         return Mesh(found.points[:, :dim], cells, tuple(coordinates))
 

@@ -8,6 +8,7 @@ import numpy as np
 import scipy
 from jaxtyping import Float
 
+from ..core import InputError
 from ._base import AbstractDomain, check_names
 from ._patch import (
     ON_BOUNDARY,
@@ -52,13 +53,13 @@ class PointCloud(AbstractDomain):
             found = _rows("normals", normals, dim)
             length = np.linalg.norm(found, axis=1, keepdims=True)
             if found.shape != self.boundary_points.shape or not np.all(length > 0):
-                raise ValueError(
+                raise InputError(
                     "`normals` must be directions, one for each row of `boundary`, "
                     f"which has {len(self.boundary_points)}; got {len(found)}."
                 )
             self.boundary_normals = found / length
         if len(self.points) < 2 or not np.all(self.extents() > 0):
-            raise ValueError(
+            raise InputError(
                 "`points` must be at least two rows, and no coordinate the same in all."
             )
 
@@ -197,7 +198,7 @@ def _rows(
     """Rows of finite coordinates; none if nothing is given."""
     rows = np.zeros((0, dim)) if given is None else np.asarray(given, float)
     if rows.ndim != 2 or rows.shape[1] != dim or not np.all(np.isfinite(rows)):
-        raise ValueError(
+        raise InputError(
             f"`{name}` must be rows of {dim} finite numbers, got shape {rows.shape}."
         )
     return rows

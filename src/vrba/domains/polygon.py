@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
+from ..core import InputError
 from ._base import AbstractDomain, check_names
 from ._facets import Surface
 from ._patch import AbstractFace, AbstractPatch, Bounding, Fixed
@@ -26,14 +27,14 @@ class Polygon(AbstractDomain):
     ):
         corners = np.asarray(vertices, float)
         if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3:
-            raise ValueError(
+            raise InputError(
                 "`vertices` must be at least three pairs of numbers, got shape "
                 f"{corners.shape}."
             )
         if not np.all(np.isfinite(corners)):
-            raise ValueError("`vertices` must be finite.")
+            raise InputError("`vertices` must be finite.")
         if len(coordinates) != 2:
-            raise ValueError(f"`coordinates` must be two names, got {coordinates!r}.")
+            raise InputError(f"`coordinates` must be two names, got {coordinates!r}.")
         check_names("Polygon", tuple(coordinates))
         _check_simple(corners)
         after = np.roll(corners, -1, axis=0)
@@ -82,7 +83,7 @@ def _check_simple(corners: np.ndarray) -> None:
     for is_bad, words in ((is_point, "has no length"), (is_back, "turns back")):
         if np.any(is_bad):
             row = int(np.argmax(is_bad))
-            raise ValueError(
+            raise InputError(
                 f"`vertices`: the edge from corner {row}, {corners[row].tolist()}, "
                 f"{words}."
             )
@@ -92,7 +93,7 @@ def _check_simple(corners: np.ndarray) -> None:
     is_crossing = _meet(corners[one], after[one], corners[two], after[two])
     if np.any(is_crossing):
         k = int(np.argmax(is_crossing))
-        raise ValueError(
+        raise InputError(
             f"`vertices`: the edges from corner {one[k]}, {corners[one[k]].tolist()}, "
             f"and from corner {two[k]}, {corners[two[k]].tolist()}, meet: a polygon "
             "must not cross itself."

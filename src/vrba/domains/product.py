@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from ..core import InputError
 from ._base import AbstractDomain, check_names
 from ._patch import (
     ON_BOUNDARY,
@@ -28,16 +29,16 @@ class Product(AbstractDomain):
         parts = (self.first, self.second)
         for part in parts:
             if not isinstance(part, AbstractDomain):
-                raise ValueError(f"`Product` is of two domains, got {part!r}.")
+                raise InputError(f"`Product` is of two domains, got {part!r}.")
         twice = sorted(set(self.first.coordinates) & set(self.second.coordinates))
         if twice:
-            raise ValueError(
+            raise InputError(
                 "`Product` is of two domains with different coordinates, but both "
                 f"have {', '.join(twice)}."
             )
         check_names("Product", self.coordinates)
         if all(part.num_available is not None for part in parts):
-            raise ValueError("`Product` is of two lists of points: list their pairs.")
+            raise InputError("`Product` is of two lists of points: list their pairs.")
 
     @property
     def coordinates(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from ..core import check_count
+from ..core import InputError, check_count
 from ..fields import AbstractPropagated, Index, Jet, multiplied, propagate
 from ._base import AbstractArchitecture
 from .mlp import MLP
@@ -85,7 +85,7 @@ class PhysicsInformedDeepONet(AbstractArchitecture):
         names = self.coefficients
         is_listed = isinstance(names, tuple) and len(names) > 0
         if not is_listed or not all(isinstance(name, str) for name in names):
-            raise ValueError(
+            raise InputError(
                 "`coefficients` must be a tuple of the coordinates that describe the "
                 f'function, such as ("c1", "c2"), got {names!r}.'
             )
@@ -120,12 +120,12 @@ class PhysicsInformedDeepONet(AbstractArchitecture):
         there = f"the coordinates are {', '.join(coordinates) or 'not given'}"
         for name in self.coefficients:
             if name not in coordinates:
-                raise ValueError(
+                raise InputError(
                     f"`coefficients` of `PhysicsInformedDeepONet` names `{name}`, but {there}: take "
                     "some of these."
                 )
         if set(self.coefficients) == set(coordinates):
-            raise ValueError(
+            raise InputError(
                 f"`coefficients` of `PhysicsInformedDeepONet` is {self.coefficients}, and {there}: "
                 "leave out places and times, which the trunk sees."
             )

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..core import InputError
 from .complex_array import ComplexArray
 
 ARRAYS = (jax.Array, np.ndarray, jax.ShapeDtypeStruct)
@@ -15,7 +16,7 @@ def count_params(model: Any, *, complex_as: int = 1) -> int:
     """The numbers in the floating arrays of a model; a complex one counts as one or as
     two of them. What `jax.eval_shape` says of a model is enough."""
     if complex_as not in (1, 2):
-        raise ValueError(f"`complex_as` must be 1 or 2, got {complex_as}.")
+        raise InputError(f"`complex_as` must be 1 or 2, got {complex_as}.")
     total = 0
     for leaf in jax.tree.leaves(model, is_leaf=_is_pair):
         if _is_pair(leaf) or _is_of(leaf, jnp.complexfloating):

@@ -4,6 +4,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from ..core import InputError
+
 
 class Embedding(eqx.Module):
     """Each coordinate scaled to [-1, 1]; a periodic one, with period `upper - lower`,
@@ -22,18 +24,18 @@ class Embedding(eqx.Module):
         """Each coordinate has two ends, in order, and a number of modes."""
         given = f"got {self.lower}, {self.upper} and {self.modes}."
         if not len(self.lower) == len(self.upper) == len(self.modes) > 0:
-            raise ValueError(
+            raise InputError(
                 "`lower`, `upper` and `modes` must have one entry for each coordinate, "
                 + given
             )
         ends = zip(self.lower, self.upper, strict=True)
         if any(lower >= upper for lower, upper in ends) or min(self.modes) < 0:
-            raise ValueError(
+            raise InputError(
                 "`upper` must be more than `lower`, and `modes` at least 0, " + given
             )
         is_fitting = len(self.waves) in (0, len(self.modes))
         if not is_fitting or min(self.waves, default=0) < 0:
-            raise ValueError(
+            raise InputError(
                 "`waves` must have an entry, at least 0, for each coordinate, got "
                 f"{self.waves}."
             )

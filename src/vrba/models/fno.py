@@ -6,7 +6,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from ..core import check_count
+from ..core import InputError, check_count
 from ._base import AbstractOperatorArchitecture
 from ._draw import Draw, draw_all
 from ._pointwise import Pointwise, build_pointwise
@@ -198,7 +198,7 @@ def _grid_channels(grid: tuple[int, ...], dtype: Any) -> Float[Array, "*grid axe
 def _check_grids(name: str, in_grid: tuple[int, ...], grid: tuple[int, ...]) -> None:
     """The grid of the input is the beginning of that of the output."""
     if in_grid != grid[: len(in_grid)]:
-        raise ValueError(
+        raise InputError(
             f"`{name}` has the grid {in_grid}, which must be the first axes of the "
             f"output's grid {grid}: bring both onto one grid, with the axes that the "
             "input lacks at the end."
@@ -208,7 +208,7 @@ def _check_grids(name: str, in_grid: tuple[int, ...], grid: tuple[int, ...]) -> 
 def _check_modes(modes: tuple[int, ...], grid: tuple[int, ...]) -> None:
     """Each axis has as many points as frequencies are kept."""
     if len(modes) != len(grid) or any(map(int.__gt__, modes, grid)):
-        raise ValueError(
+        raise InputError(
             f"`modes` must be one number, or one for each axis of the grid {grid}, and "
             f"at most its length, got {modes}: keep fewer, or use a finer grid."
         )

@@ -9,7 +9,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float, Key
 
-from ..core import check_count, check_positive
+from ..core import InputError, check_count, check_positive
 from ._attention import (
     Attention,
     LinearAttention,
@@ -142,7 +142,7 @@ class TimeConditionedUNet(AbstractOperatorArchitecture):
         )
         check_positive(slowest=self.slowest, fastest=self.fastest)
         if self.width % 2 or self.width % self.num_groups:
-            raise ValueError(
+            raise InputError(
                 "`width` must be a multiple of 2 and of `num_groups`, got "
                 f"{self.width} and {self.num_groups}."
             )
@@ -191,13 +191,13 @@ class TimeConditionedUNet(AbstractOperatorArchitecture):
     def _check_fit(self, in_shape: Shape, out_shape: Shape, dim: int) -> None:
         """Both grids are one that can be halved, and time is a coordinate."""
         if len(in_shape) != 3 or in_shape[:-1] != out_shape[:-1]:
-            raise ValueError(
+            raise InputError(
                 "`in_shape` and `out_shape` must have the same grid of two axes, got "
                 f"{in_shape} and {out_shape}: give each time as a sample of its own."
             )
         _check_halving("in_shape", in_shape[:-1], len(self.multipliers))
         if not 0 <= self.time_axis < dim:
-            raise ValueError(
+            raise InputError(
                 f"`time_axis` must be one of the coordinates 0 to {dim - 1} of the "
                 f"places, got {self.time_axis}."
             )
@@ -240,7 +240,7 @@ class TimeConditionedUNet(AbstractOperatorArchitecture):
 def _only_time(times: Float[Array, "height width"]) -> Float[Array, ""]:
     """The time of a grid; where the values are known, an error if there are several."""
     if not isinstance(times, Tracer) and np.ptp(np.asarray(times)) > 0:
-        raise ValueError(
+        raise InputError(
             "`places` have several times in one sample: the coordinate `time_axis` "
             "must be the same at all points; give each time as a sample of its own."
         )
@@ -251,7 +251,7 @@ def _check_halving(name: str, grid: Shape, num_levels: int) -> None:
     """Each level but the last halves the grid."""
     factor = 2 ** (num_levels - 1)
     if any(count % factor for count in grid):
-        raise ValueError(
+        raise InputError(
             f"`{name}` has the grid {grid}, which must be divisible by {factor} along "
             f"both axes for {num_levels} levels: use another grid or fewer "
             "`multipliers`."

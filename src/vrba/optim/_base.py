@@ -7,7 +7,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from ..core import Status
+from ..core import InputError, Status
 from .objective import AbstractObjective
 
 
@@ -80,7 +80,7 @@ class AbstractMethod(AbstractOptimizer):
 def check_type(value: Float[Array, ""], vector: Float[Array, " params"]) -> None:
     """Refuses a loss of another type than its parameters."""
     if value.dtype != vector.dtype:
-        raise ValueError(
+        raise InputError(
             f"The objective is {value.dtype} where `params` is {vector.dtype}: convert "
             "the data or the parameters, so that both are the same."
         )

@@ -4,7 +4,7 @@ from typing import Any
 
 import optax
 
-from ..core import check_positive
+from ..core import InputError, check_positive
 from ._base import AbstractMethod
 from .from_optax import FromOptax, FromOptaxInfo
 from .objective import AbstractObjective
@@ -27,7 +27,7 @@ class Adam(AbstractMethod):
         """Settings in range."""
         check_positive(learning_rate=self.learning_rate)
         if not 0 <= self.l2 < float("inf"):
-            raise ValueError(f"`l2` must not be negative, got {self.l2}.")
+            raise InputError(f"`l2` must not be negative, got {self.l2}.")
 
     @property
     def needs_residuals(self) -> bool:

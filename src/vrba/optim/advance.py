@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int
 
-from ..core import Status, as_arrays, select_tree
+from ..core import InputError, Status, as_arrays, select_tree
 from ._base import AbstractInfo, AbstractOptimizer
 from .objective import AbstractObjective
 
@@ -63,7 +63,7 @@ def advance(
     """
     room = num_steps if room is None else room
     if not 1 <= num_steps <= room:
-        raise ValueError(
+        raise InputError(
             f"`num_steps` must be at least 1 and at most `room`, {room}, got "
             f"{num_steps}."
         )

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float, Int
 
-from ..core import Status, check_count, check_trained, select_tree
+from ..core import InputError, Status, check_count, check_trained, select_tree
 from ._base import AbstractInfo, AbstractMethod
 from .objective import AbstractObjective
 
@@ -39,7 +39,7 @@ class FromOptax(AbstractMethod):
     def __check_init__(self):
         """The transform has `init` and `update`."""
         if not (hasattr(self.transform, "init") and hasattr(self.transform, "update")):
-            raise ValueError(
+            raise InputError(
                 "`transform` must be an optax transform such as `optax.adam(1e-3)`, "
                 f"got {self.transform!r}."
             )

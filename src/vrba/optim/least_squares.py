@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from ..core import as_reals, check_count, flatten
+from ..core import InputError, as_reals, check_count, flatten
 from .objective import AbstractObjective
 
 Block = Int[Array, ""] | int
@@ -61,7 +61,7 @@ class VectorTerm(AbstractTerm):
         """All residuals."""
         residual = self.fn(params, *self.args)
         if not jnp.issubdtype(residual.dtype, jnp.inexact):
-            raise ValueError(
+            raise InputError(
                 f"Residuals must be floating numbers, got {residual.dtype}."
             )
         rows = as_reals(residual)
@@ -96,13 +96,13 @@ class PointTerm(AbstractTerm):
         shapes = [jnp.shape(leaf) for leaf in jax.tree.leaves(self.points)]
         counts = {shape[0] if shape else 0 for shape in shapes}
         if len(counts) != 1 or 0 in counts:
-            raise ValueError(
+            raise InputError(
                 "`points` must be arrays with one row for each point, got shapes "
                 f"{shapes}."
             )
         weights = self.point_weights
         if weights is not None and weights.shape != (counts.pop(),):
-            raise ValueError(
+            raise InputError(
                 f"`point_weights` has shape {weights.shape}, one for each of the "
                 f"{self.num_points} points is needed."
             )
@@ -189,10 +189,10 @@ class LeastSquares(AbstractLeastSquares):
 
     def __init__(self, *terms: AbstractTerm):
         if not terms:
-            raise ValueError("`terms` is empty: there is nothing to minimise.")
+            raise InputError("`terms` is empty: there is nothing to minimise.")
         for term in terms:
             if not isinstance(term, AbstractTerm):
-                raise ValueError(f"`terms` must be terms, got {term!r}.")
+                raise InputError(f"`terms` must be terms, got {term!r}.")
         self.terms = terms
 
     def value(self, params: Any) -> Float[Array, ""]:

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from ..core import Status, check_positive, flatten, select_tree
+from ..core import InputError, Status, check_positive, flatten, select_tree
 from ._base import AbstractInfo, AbstractMethod, check_type
 from .accelerations import AbstractAcceleration, FiniteDifference
 from .dampings import AbstractDamping, SmallestDamping
@@ -91,7 +91,7 @@ class LevenbergMarquardt(AbstractMethod):
     ) -> LevenbergMarquardtState:
         """The loss, and a damping that no step has set."""
         if not isinstance(objective, AbstractLeastSquares):
-            raise ValueError(
+            raise InputError(
                 f"`objective` must be `LeastSquares`, got {type(objective).__name__}."
             )
         value = value_of(objective, params)

@@ -7,7 +7,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..core import Status, as_arrays, check_precision
+from ..core import InputError, Status, as_arrays, check_precision
 from ._base import AbstractInfo, AbstractOptimizer
 from .advance import Stop, advance
 from .least_squares import AbstractLeastSquares, LeastSquares, VectorTerm
@@ -61,9 +61,9 @@ def minimise(
     `optimizer.objective_changed` first.
     """
     if max_steps < 0:
-        raise ValueError(f"`max_steps` must not be negative, got {max_steps}.")
+        raise InputError(f"`max_steps` must not be negative, got {max_steps}.")
     if steps_per_call < 1:
-        raise ValueError(f"`steps_per_call` must be at least 1, got {steps_per_call}.")
+        raise InputError(f"`steps_per_call` must be at least 1, got {steps_per_call}.")
     check_precision(params)
     params = as_arrays(params)
     objective = as_objective(fn, args, optimizer)
@@ -105,15 +105,15 @@ def as_objective(
     """A function as what the optimizer needs: a loss, or residuals."""
     if isinstance(fn, AbstractObjective):
         if args:
-            raise ValueError("`args` belong to a function; an objective holds its own.")
+            raise InputError("`args` belong to a function; an objective holds its own.")
         if optimizer.needs_residuals and not isinstance(fn, AbstractLeastSquares):
-            raise ValueError(
+            raise InputError(
                 f"{type(optimizer).__name__} needs residuals, `fn` is an "
                 f"{type(fn).__name__}: make it a `LeastSquares`."
             )
         return fn
     if not callable(fn):
-        raise ValueError(f"`fn` must be a function or an objective, got {fn!r}.")
+        raise InputError(f"`fn` must be a function or an objective, got {fn!r}.")
     if optimizer.needs_residuals:
         return LeastSquares(VectorTerm(fn, args))
     return Objective(fn, args)

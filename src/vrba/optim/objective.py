@@ -7,6 +7,8 @@ from typing import Any
 import equinox as eqx
 from jaxtyping import Array, Float
 
+from ..core import InputError
+
 
 class AbstractObjective(eqx.Module):
     """A loss of parameters. Its arrays (points, weights) are data, not constants:
@@ -46,7 +48,7 @@ class Objective(AbstractObjective):
         shape = getattr(value, "shape", None)
         if shape != ():
             what = type(value).__name__ if shape is None else f"shape {shape}"
-            raise ValueError(
+            raise InputError(
                 f"`fn` must return one number as an array, it returned {what}. For a "
                 "vector of residuals take `LevenbergMarquardt`, or return their mean "
                 "square."

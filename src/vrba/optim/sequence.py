@@ -6,7 +6,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool
 
-from ..core import Status
+from ..core import InputError, Status
 from ._base import AbstractInfo, AbstractOptimizer
 from .objective import AbstractObjective
 from .switches import AbstractSwitch
@@ -47,12 +47,12 @@ class Sequence(AbstractOptimizer):
         *first, last = stages or (None,)
         staged = tuple(stage for stage in first if isinstance(stage, Stage))
         if len(staged) < len(first):
-            raise ValueError(
+            raise InputError(
                 "`stages` before the last must each be `Stage(optimizer, until)`, got "
                 f"{[type(stage).__name__ for stage in first]}."
             )
         if not isinstance(last, AbstractOptimizer):
-            raise ValueError(
+            raise InputError(
                 f"The last of `stages` must be an optimizer, got {type(last).__name__}."
             )
         self.stages, self.last = staged, last
@@ -76,7 +76,7 @@ class Sequence(AbstractOptimizer):
     ) -> SequenceState:
         """A stage before its first step."""
         if not 0 <= stage <= len(self.stages):
-            raise ValueError(
+            raise InputError(
                 f"`stage` must be between 0 and {len(self.stages)}, got {stage}."
             )
         inner = self._optimizer(stage).init(objective, params)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import check_count
+from ..core import InputError, check_count
 from .conditions import Data
 
 
@@ -13,9 +13,9 @@ def check_sensors(num_places: int, num_times: int, noise: float, seed: int) -> N
     """Counts are positive, noise and its seed not negative."""
     check_count(num_places=num_places, num_times=num_times)
     if not 0 <= noise < np.inf:
-        raise ValueError(f"`noise` must be at least 0, got {noise}.")
+        raise InputError(f"`noise` must be at least 0, got {noise}.")
     if seed < 0:
-        raise ValueError(f"`noise_seed` must be at least 0, got {seed}.")
+        raise InputError(f"`noise_seed` must be at least 0, got {seed}.")
 
 
 def between(lower: float | int, upper: float | int, count: int) -> np.ndarray:

@@ -7,6 +7,8 @@ import numpy as np
 from jaxtyping import Float, Inexact
 from scipy import fft
 
+from ..core import InputError
+
 Coefficients = Inexact[np.ndarray, " modes"]
 
 
@@ -27,7 +29,7 @@ def etdrk4(
     """
     between, rest = divmod(num_steps, num_frames - 1)
     if rest or not between:
-        raise ValueError(
+        raise InputError(
             f"`num_steps` must be a multiple of {num_frames - 1}, the number of frames "
             f"less one, got {num_steps}."
         )

@@ -9,7 +9,7 @@ import numpy as np
 from jax.scipy.special import erfc
 from jaxtyping import Array, Float
 
-from ..core import check_count, check_positive
+from ..core import InputError, check_count, check_positive
 from ..domains import Box
 from ._base import Problem
 from ._spectral import (
@@ -115,13 +115,13 @@ def _check_num_initial(num_initial: int, is_soft: bool) -> None:
     """An even number that the coarser reference resolves, of a soft term."""
     check_count(num_initial=num_initial)
     if not is_soft:
-        raise ValueError(
+        raise InputError(
             f"`AllenCahn(num_initial={num_initial})` holds initial values in the loss, "
             "but the ansatz has them exactly: give `is_soft=True`, too."
         )
     most = _NUM_MODES // 2
     if not 8 <= num_initial <= most or num_initial % 2:
-        raise ValueError(
+        raise InputError(
             f"`AllenCahn(num_initial=...)` must be an even number from 8 to {most}, "
             f"got {num_initial}."
         )

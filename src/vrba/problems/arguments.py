@@ -4,13 +4,15 @@ import inspect
 from collections.abc import Callable, Collection
 from typing import Any
 
+from ..core import InputError
+
 
 def check_arguments(
     fn: Callable[..., Any], expected: tuple[str, ...], setting: str, label: str
 ) -> None:
     """A function of a condition takes what it will be given, by name."""
     if not callable(fn):
-        raise ValueError(
+        raise InputError(
             f"`{setting}` of the condition `{label}` must be a function, got {fn!r}."
         )
     parameters = inspect.signature(fn).parameters.values()
@@ -18,7 +20,7 @@ def check_arguments(
         return
     given = [p.name for p in parameters if p.default is inspect.Parameter.empty]
     if given != list(expected):
-        raise ValueError(
+        raise InputError(
             f"`{setting}` of the condition `{label}` takes ({', '.join(given)}), but "
             f"is called with ({', '.join(expected)}), in this order."
         )
@@ -45,7 +47,7 @@ def check_order(
         name in known and name != other
         for name, other in zip(given, expected, strict=False)
     ):
-        raise ValueError(
+        raise InputError(
             f"{what} takes ({', '.join(given)}), but is called with "
             f"({', '.join(expected)}), in this order."
         )

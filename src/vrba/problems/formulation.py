@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from ..core import InputError
 from ..domains import AbstractDomain
 from ..fields import Field, Index, Jet, closure, coordinate_jets, propagate, value_of
 from ._base import Problem
@@ -36,17 +37,17 @@ class Formulation(eqx.Module):
         given = problem.conditions()
         known = AbstractCondition | Periodic | FourierFeatures | Ansatz
         if not isinstance(given, list | tuple):
-            raise ValueError(
+            raise InputError(
                 f"`conditions` must return a list, got {type(given).__name__}."
             )
         for condition in given:
             if not isinstance(condition, known):
-                raise ValueError(
+                raise InputError(
                     f"`conditions` must hold conditions such as `Initial` or "
                     f"`Dirichlet`, got {condition!r}."
                 )
         if all(isinstance(condition, FourierFeatures) for condition in given):
-            raise ValueError(
+            raise InputError(
                 "`conditions` is empty: without an initial or boundary condition the "
                 "solution is not determined."
             )
@@ -185,7 +186,7 @@ def _checked_equations(found: Any) -> dict[str, Array]:
     """The residuals as numbers, or an error that names the equation."""
     if not isinstance(found, dict) or not found:
         kind = "an empty one" if isinstance(found, dict) else type(found).__name__
-        raise ValueError(
+        raise InputError(
             "`equations` must return a dictionary of residuals by name, such as "
             f'{{"momentum": ...}}, got {kind}.'
         )
@@ -193,12 +194,12 @@ def _checked_equations(found: Any) -> dict[str, Array]:
     for name, value in found.items():
         value = jnp.asarray(value)
         if value.shape != ():
-            raise ValueError(
+            raise InputError(
                 f"The equation `{name}` must be one number at a point, got shape "
                 f"{value.shape}."
             )
         if not jnp.issubdtype(value.dtype, jnp.floating):
-            raise ValueError(
+            raise InputError(
                 f"The equation `{name}` must be a real number, got {value.dtype}."
             )
         checked[name] = value
@@ -208,20 +209,20 @@ def _checked_equations(found: Any) -> dict[str, Array]:
 def _check_problem(problem: Problem) -> None:
     """The problem is of the right kind, and its names fit together."""
     if not isinstance(problem, Problem):
-        raise ValueError(f"`problem` must be an `Problem`, got {problem!r}.")
+        raise InputError(f"`problem` must be an `Problem`, got {problem!r}.")
     kind = type(problem).__name__
     domain, fields = getattr(problem, "domain", None), problem.fields
     if not isinstance(domain, AbstractDomain):
-        raise ValueError(
+        raise InputError(
             f"`{kind}.domain` must be a domain such as `Box`, got {domain!r}."
         )
     is_listed = isinstance(fields, tuple | list) and len(fields) > 0
     if not is_listed or not all(isinstance(name, str) for name in fields):
-        raise ValueError(
+        raise InputError(
             f'`{kind}.fields` must be names such as ("u", "v"), got {fields!r}.'
         )
     if len(set(fields)) < len(fields):
-        raise ValueError(f"`{kind}.fields` names a field twice: {fields!r}.")
+        raise InputError(f"`{kind}.fields` names a field twice: {fields!r}.")
     _check_names(kind, fields, domain.coordinates)
     _check_unknowns(problem)
     expected = [*fields, *domain.coordinates, *problem.unknowns]
@@ -231,7 +232,7 @@ def _check_problem(problem: Problem) -> None:
         for p in inspect.signature(problem.equations).parameters.values()
     ):
         more = ", then the unknowns," if problem.unknowns else ""
-        raise ValueError(
+        raise InputError(
             f"`{kind}.equations` takes ({', '.join(given)}), but the fields and "
             f"coordinates{more} of the problem are ({', '.join(expected)}), in this "
             "order."
@@ -244,13 +245,13 @@ def _check_names(
     """Names that Python knows as such, which mean one thing in equations and files."""
     for name in (*fields, *coordinates):
         if not name.isidentifier() or name in TAKEN:
-            raise ValueError(
+            raise InputError(
                 f"`{kind}`: a field or coordinate cannot be called {name!r}; choose "
                 'another name, such as "u".'
             )
     for name in fields:
         if name in coordinates:
-            raise ValueError(
+            raise InputError(
                 f"`{kind}.fields`: `{name}` is also a coordinate; choose another name."
             )
 
@@ -260,13 +261,13 @@ def _check_unknowns(problem: Problem) -> None:
     kind, unknowns = type(problem).__name__, problem.unknowns
     is_dict = isinstance(unknowns, dict)
     if not is_dict or not all(isinstance(one, Unknown) for one in unknowns.values()):
-        raise ValueError(
+        raise InputError(
             f'`{kind}.unknowns` must be a dictionary such as {{"viscosity": '
             f"Unknown(0.1)}}, got {unknowns!r}."
         )
     for name in unknowns:
         if name in (*problem.fields, *problem.domain.coordinates):
-            raise ValueError(
+            raise InputError(
                 f"`{kind}.unknowns`: `{name}` is also a field or a coordinate; choose "
                 "another name."
             )
@@ -278,12 +279,12 @@ def _check_conditions(formulation: Formulation) -> None:
         condition.check(domain)
         is_open = condition.of is None and condition.is_of_one_field
         if is_open and len(problem.fields) > 1:
-            raise ValueError(
+            raise InputError(
                 f"The condition `{name}` must say which field it is of, one of "
                 f"{', '.join(problem.fields)}: write `of=...`."
             )
         if condition.of is not None and condition.of not in problem.fields:
-            raise ValueError(
+            raise InputError(
                 f"The condition `{name}` is of `{condition.of}`, but the fields are "
                 f"{', '.join(problem.fields)}."
             )
@@ -291,7 +292,7 @@ def _check_conditions(formulation: Formulation) -> None:
     for kind, given in seen.items():
         for coordinate in given:
             if coordinate not in domain.coordinates:
-                raise ValueError(
+                raise InputError(
                     f"`{kind}({coordinate!r})`: the coordinates of the domain are "
                     f"{', '.join(domain.coordinates)}."
                 )
@@ -306,15 +307,15 @@ def _check_conditions(formulation: Formulation) -> None:
 def _check_once(given: Sequence[Any]) -> None:
     """An ansatz, or what the network sees of a coordinate, is given once."""
     if sum(isinstance(condition, Ansatz) for condition in given) > 1:
-        raise ValueError("`conditions` holds more than one `Ansatz`: join them in one.")
+        raise InputError("`conditions` holds more than one `Ansatz`: join them in one.")
     seen: dict[str, str] = {}
     for condition in given:
         if isinstance(condition, Periodic | FourierFeatures):
             name = f"{type(condition).__name__}({condition.on!r})"
             if seen.get(condition.on) == name:
-                raise ValueError(f"`conditions` holds `{name}` twice.")
+                raise InputError(f"`conditions` holds `{name}` twice.")
             if condition.on in seen:
-                raise ValueError(
+                raise InputError(
                     f"`conditions` holds `{seen[condition.on]}` and `{name}`: "
                     "`Periodic` has `modes` of its own."
                 )
@@ -325,7 +326,7 @@ def _check_outputs(outputs: Jet, names: tuple[str, ...]) -> None:
     """The network gives one number for each field."""
     shape = value_of(outputs).shape
     if shape != (len(names),):
-        raise ValueError(
+        raise InputError(
             f"The network must return one number for each of {', '.join(names)}, shape "
             f"({len(names)},), got shape {shape}."
         )
@@ -353,19 +354,19 @@ def _listed(fn: Callable[..., Any], names: tuple[str, ...]) -> Callable[..., lis
         except TypeError as error:
             if "positional argument" not in str(error):
                 raise
-            raise ValueError(
+            raise InputError(
                 f"`Ansatz` is called with {len(arguments)} arguments, the coordinates "
                 f"and an output of the network for each field: {error}."
             ) from error
         found = list(found) if isinstance(found, tuple | list) else [found]
         shapes = [jnp.shape(value) for value in found]
         if len(found) != len(names) or any(shapes):
-            raise ValueError(
+            raise InputError(
                 f"`Ansatz` must return one number for each of {', '.join(names)}, got "
                 f"shapes {shapes}."
             )
         if any(jnp.iscomplexobj(value) for value in found):
-            raise ValueError(
+            raise InputError(
                 f"`Ansatz` must return a real number for each of {', '.join(names)}, "
                 "got complex ones."
             )

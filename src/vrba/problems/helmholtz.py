@@ -5,7 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ..core import check_count
+from ..core import InputError, check_count
 from ..domains import Box
 from ._base import Problem
 from ._exact import exact_reference
@@ -38,7 +38,7 @@ class Helmholtz(Problem):
         check_count(frequency_x=self.frequency_x, frequency_y=self.frequency_y)
         resonance = _nearest_resonance(self.wave_number)
         if abs(self.wave_number**2 / resonance**2 - 1) < _GAP:
-            raise ValueError(
+            raise InputError(
                 f"`wave_number` must not be near {resonance:.6g}, where the solution "
                 f"is not unique, got {self.wave_number:g}."
             )

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..core import check_positive
+from ..core import InputError, check_positive
 from ..domains import Box
 from ._base import Problem
 from ._exact import exact_reference
@@ -41,7 +41,7 @@ class KdV(Problem):
         """Two different solitons that stay inside."""
         check_positive(slow=self.slow)
         if not self.fast > self.slow:
-            raise ValueError(
+            raise InputError(
                 f"`fast` must be larger than `slow`, {self.slow:g}, got {self.fast:g}."
             )
         times = np.linspace(-1, 1, 201)
@@ -49,7 +49,7 @@ class KdV(Problem):
             _two_solitons(np, times, x, self.fast, self.slow) for x in (-_END, _END)
         ]
         if np.max(ends) > 1e-10:
-            raise ValueError(
+            raise InputError(
                 f"With `fast` = {self.fast:g} and `slow` = {self.slow:g} the solution "
                 f"is {np.max(ends):.1e} at x = -{_END:g} or {_END:g}, more than 1e-10: "
                 "take a smaller `fast` or a larger `slow`."

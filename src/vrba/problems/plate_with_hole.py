@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core import InputError
 from ..domains import Box, Disk
 from ._base import Problem
 from .conditions import Ansatz, Constraint
@@ -38,7 +39,7 @@ class PlateWithHole(Problem):
     def __check_init__(self):
         """A ratio for which the energy is positive in plane stress."""
         if not -1 < self.poisson < 1:
-            raise ValueError(
+            raise InputError(
                 f"`poisson` must be between -1 and 1, got {self.poisson:g}."
             )
 

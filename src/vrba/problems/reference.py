@@ -7,7 +7,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Bool
 
-from ..core import as_floats
+from ..core import InputError, as_floats
 from ..domains import AbstractDomain
 from .arguments import check_order
 
@@ -39,7 +39,7 @@ class Reference(eqx.Module):
         if shape is None:
             shape = tuple([round(100_000 ** (1 / len(names)))] * len(names))
         if len(shape) != len(names):
-            raise ValueError(
+            raise InputError(
                 f"`shape` must be a count for each of {', '.join(names)}, got {shape}."
             )
         check_order(fn, names, "The function of a reference")
@@ -65,7 +65,7 @@ class Reference(eqx.Module):
     def check(self, domain: AbstractDomain, fields: tuple[str, ...]) -> "Reference":
         """The same, with values by field, or an error that says what does not fit."""
         if tuple(self.axes) != domain.coordinates:
-            raise ValueError(
+            raise InputError(
                 f"The axes of the reference are {', '.join(self.axes)}, the "
                 f"coordinates of the domain {', '.join(domain.coordinates)}."
             )
@@ -73,7 +73,7 @@ class Reference(eqx.Module):
         if values is None:
             values = {fields[0]: self.values} if len(fields) == 1 else {}
         if not values or not set(values) <= set(fields):
-            raise ValueError(
+            raise InputError(
                 f"The reference has values of {sorted(values)}, the fields of the "
                 f"problem are {sorted(fields)}: give a dictionary with an array for "
                 "each of them that is to be compared."
@@ -82,17 +82,17 @@ class Reference(eqx.Module):
         _check_axes(axes, domain)
         is_inside = inside_grid(domain, list(axes.values()))
         if not np.any(is_inside):
-            raise ValueError("The grid of the reference has no point in the domain.")
+            raise InputError("The grid of the reference has no point in the domain.")
         arrays = {}
         for name in (field for field in fields if field in values):
             array = as_floats(f"reference of {name}", values[name])
             if array.shape != is_inside.shape:
-                raise ValueError(
+                raise InputError(
                     f"The reference of `{name}` has shape {array.shape}, its axes make "
                     f"{is_inside.shape}."
                 )
             if not np.all(np.isfinite(array[is_inside])):
-                raise ValueError(f"The reference of `{name}` is not finite everywhere.")
+                raise InputError(f"The reference of `{name}` is not finite everywhere.")
             arrays[name] = np.where(is_inside, array, np.nan)
         return Reference(axes, arrays, self.error, self.unknowns)
 
@@ -116,7 +116,7 @@ def _check_axes(axes: dict[str, np.ndarray], domain: AbstractDomain) -> None:
         lower, upper = domain.bounds(name)
         room = 1e-12 * (upper - lower)
         if not np.all((axis >= lower - room) & (axis <= upper + room)):
-            raise ValueError(
+            raise InputError(
                 "The grid of the reference is not finite or reaches outside the "
                 f"domain, where {name} lies between {lower:g} and {upper:g}."
             )

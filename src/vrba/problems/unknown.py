@@ -8,6 +8,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from ..core import InputError
+
 Values = dict[str, Float[Array, ""]]
 
 
@@ -26,20 +28,20 @@ class Unknown(eqx.Module):
     def __check_init__(self):
         """Settings in range."""
         if not math.isfinite(self.start):
-            raise ValueError(f"`start` must be finite, got {self.start}.")
+            raise InputError(f"`start` must be finite, got {self.start}.")
         if self.is_positive and not self.start > 0:
-            raise ValueError(
+            raise InputError(
                 f"`start` of a positive unknown must be positive, got {self.start}."
             )
         if self.scale is None:
             return
         if self.is_positive:
-            raise ValueError(
+            raise InputError(
                 f"`scale` is of no use for a positive unknown, got {self.scale}: leave "
                 "it out."
             )
         if not 0 < self.scale < math.inf:
-            raise ValueError(f"`scale` must be positive, got {self.scale}.")
+            raise InputError(f"`scale` must be positive, got {self.scale}.")
 
     def value(self, trained: Float[Array, ""]) -> Float[Array, ""]:
         """The coefficient, from what is trained."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core import write_atomically
+from ..core import InputError, write_atomically
 from .comparison_page import page_of_comparison
 from .exhibit import page_of_exhibit
 from .figures import write_figure
@@ -52,7 +52,7 @@ def folder_of(run: Any) -> Path:
         return run.path
     path = getattr(run, "run", run)  # a solution knows its folder
     if not isinstance(path, str | os.PathLike):
-        raise ValueError(
+        raise InputError(
             "A report is made of the folder of a run: give its path, or solve with "
             f"`run=`; got {type(run).__name__} without one."
         )
@@ -63,7 +63,7 @@ def _write_several(runs: Sequence[Any], out: Folder | None) -> Path:
     if len(runs) == 1:
         return write_report(runs[0], out)
     if not runs or out is None:
-        raise ValueError(
+        raise InputError(
             f"`out` must be the folder for the page of {len(runs)} runs, got {out}."
         )
     records = [

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core import ending, read_json
+from ..core import InputError, ending, read_json
 from .run import Entry, RunRecord
 from .summary import MEASURES, result_of, run_of, summarise
 
@@ -37,7 +37,7 @@ class ComparisonRecord:
             arms: dict[str, list[RunRecord]] = {arm: [] for arm in settings["arms"]}
             name = str(content["problem"]["name"])
         except (KeyError, TypeError) as error:
-            raise ValueError(f"`{path / FILE}` lacks {error}.") from error
+            raise InputError(f"`{path / FILE}` lacks {error}.") from error
         for arm, runs in arms.items():
             for seed in range(first, first + number):
                 run = run_of(path, arm, seed)
@@ -52,7 +52,7 @@ class ComparisonRecord:
         data."""
         kinds = {run.is_operator for run in runs}
         if len(kinds) > 1:
-            raise ValueError(
+            raise InputError(
                 "Some of the runs train an operator and some solve a problem: nothing "
                 "is measured of both. Make a page of each kind."
             )

@@ -7,6 +7,8 @@ import equinox as eqx
 import jax
 import numpy as np
 
+from ..core import InputError
+
 
 class AbstractTrainer(eqx.Module):
     """Everything that a run does not change. Its states hold `params`, `best_params`,
@@ -62,7 +64,7 @@ LAST_SEED = 2**31 - 1
 def as_root(seed: int) -> np.ndarray:
     """The seed as an array, so that another seed compiles nothing."""
     if not 0 <= seed <= LAST_SEED:
-        raise ValueError(f"`seed` must be between 0 and {LAST_SEED}, got {seed}.")
+        raise InputError(f"`seed` must be between 0 and {LAST_SEED}, got {seed}.")
     return np.asarray(seed, np.int32)
 
 

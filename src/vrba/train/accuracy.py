@@ -5,7 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ..core import precision
+from ..core import InputError, precision
 from ..problems import Formulation, Reference
 from .trainer import Trainer
 
@@ -54,13 +54,13 @@ def reference_of(
     if callable(found):
         found = Reference.from_function(formulation.domain, found)
     if not isinstance(found, Reference):
-        raise ValueError(
+        raise InputError(
             f"`reference` of {type(problem).__name__} must be a `Reference` or a "
             f"function of the coordinates, or return one, got {found!r}."
         )
     for name in found.unknowns:
         if name not in problem.unknowns:
-            raise ValueError(
+            raise InputError(
                 f"The reference has a true value of `{name}`, but the unknowns of the "
                 f"problem are {', '.join(problem.unknowns) or 'none'}."
             )

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..adapt import AbstractPolicy, AbstractTilting, AbstractWrapper, duality
-from ..core import flatten_gradient
+from ..core import InputError, flatten_gradient
 from ..diagnose import (
     align,
     concentration,
@@ -47,7 +47,7 @@ class Budget:
 
     def __init__(self, share: float | int, planned: float, spent: float = 0.0):
         if not 0 <= share <= 1:
-            raise ValueError(f"`diagnose` must be between 0 and 1, got {share}.")
+            raise InputError(f"`diagnose` must be between 0 and 1, got {share}.")
         self.share, self.planned, self.spent = share, planned, spent
         self._last_cost = 0.0
 
@@ -272,7 +272,7 @@ def _gap(trainer: Trainer, state: TrainState, sizes: np.ndarray) -> float | None
         return None
     try:
         found = duality(policy.potential, sizes_now, heat, *both)
-    except ValueError:  # a potential whose slope is bounded
+    except InputError:  # a potential whose slope is bounded
         return None
     return float(found.gap) / float(np.mean(sizes))
 

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from ..core import InputError
 from ..data import Pairs, places_of, shares_of
 from .scaling import Scaling
 
@@ -29,14 +30,14 @@ class Frame(eqx.Module):
     def of(cls, pairs: Pairs, scaling: Scaling, splits: str | None) -> "Frame":
         """That of pairs; `splits` is the name of the axis of time, if any."""
         if splits is not None and (pairs.axes is None or splits not in pairs.names):
-            raise ValueError(
+            raise InputError(
                 f"`splits` is {splits!r}, but the coordinates of the grid are "
                 f"{pairs.names if pairs.axes is not None else 'scattered'}."
             )
         axis = None if splits is None else pairs.names.index(splits)
         raw, shares = pairs.places, pairs.quadrature()
         if np.ptp(shares) > 0 and splits is not None:
-            raise ValueError("`splits` needs points that are even along every axis.")
+            raise InputError("`splits` needs points that are even along every axis.")
         return cls._made(raw, shares, scaling, axis, tuple(pairs.inputs.shape[1:]))
 
     @classmethod

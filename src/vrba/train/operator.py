@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..core import (
+    InputError,
     as_floats,
     check_real,
     float_dtype,
@@ -60,7 +61,7 @@ class Operator:
         folder = RunFolder(run)
         about = folder.about_operator()
         if "frame" not in about:
-            raise ValueError(
+            raise InputError(
                 f"`{run}` was made by another version of vrba: train again."
             )
         recipe = (
@@ -110,7 +111,7 @@ class Operator:
         is_alike = len(shape) == len(frame.in_shape) and shape[-1] == num_channels
         if not is_alike or (places is None and shape != frame.in_shape):
             told = ", ".join(map(str, ["funcs", *grid, num_channels]))
-            raise ValueError(
+            raise InputError(
                 f"`functions` must have shape [{told}], got {np.shape(functions)}."
             )
         with precision(self.recipe.dtype):
@@ -125,7 +126,7 @@ class Operator:
         """Places as the network sees them."""
         dim = self.frame.places.shape[-1]
         if np.ndim(places) < 2 or np.shape(places)[-1] != dim:
-            raise ValueError(
+            raise InputError(
                 f"`places` must have shape [..., {dim}], a row of coordinates for each "
                 f"place, got {np.shape(places)}."
             )

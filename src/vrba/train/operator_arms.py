@@ -5,6 +5,7 @@ import math
 from typing import Any
 
 from ..adapt import AbstractPotential, Hybrid, presets
+from ..core import InputError
 from ..data import Pairs
 from ..optim import Adam
 from .batches import Drawn, Epochs
@@ -26,7 +27,7 @@ def uniform_as_published(recipe: OperatorRecipe) -> OperatorRecipe:
     order of the file, and Adam with a decay of weights that is not decoupled."""
     optimizer = recipe.optimizer
     if not isinstance(optimizer, Adam):
-        raise ValueError(
+        raise InputError(
             f"`recipe` has the optimizer {type(optimizer).__name__}, but the published "
             "baseline is one of `Adam`."
         )
@@ -49,7 +50,7 @@ def tilted(recipe: OperatorRecipe, potential: AbstractPotential) -> OperatorReci
 def weighed_by_time(recipe: OperatorRecipe, pairs: Pairs) -> OperatorRecipe:
     """One weight for each time of a function."""
     if "t" not in pairs.names:
-        raise ValueError(
+        raise InputError(
             "Weights for each time need functions with an axis `t`, got the "
             f"coordinates {', '.join(pairs.names)}."
         )
@@ -73,14 +74,14 @@ def weighed_in_half(recipe: OperatorRecipe, pairs: Pairs) -> OperatorRecipe:
 def _axes(recipe: OperatorRecipe, pairs: Pairs) -> dict[str, int]:
     """The points along each axis of a sample."""
     if pairs.axes is None:
-        raise ValueError("To share weights, functions must lie on a grid.")
+        raise InputError("To share weights, functions must lie on a grid.")
     axes = dict(zip(pairs.names, pairs.grid, strict=True))
     return {name: count for name, count in axes.items() if name != recipe.splits}
 
 
 def _with_policy(recipe: OperatorRecipe, **settings: Any) -> OperatorRecipe:
     if not isinstance(recipe.policy, Hybrid):
-        raise ValueError(
+        raise InputError(
             f"`recipe` has the policy {type(recipe.policy).__name__}, which keeps no "
             "weights for places."
         )

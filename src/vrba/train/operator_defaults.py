@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..adapt import Exponential, GrowingCap, Hybrid, Smoothing
+from ..core import InputError
 from ..data import Pairs, is_even
 from ..models import (
     FNO,
@@ -59,7 +60,7 @@ def fitted_model(
         return FNO(modes=modes, width=_WIDTH)
     if kind is TimeConditionedUNet:
         if len(pairs.grid) != 3 or "t" not in pairs.names:
-            raise ValueError(
+            raise InputError(
                 "`TimeConditionedUNet` needs functions on a grid of two axes and `t`, "
                 f"got the coordinates {', '.join(pairs.names)}."
             )

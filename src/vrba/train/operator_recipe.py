@@ -6,7 +6,7 @@ from typing import Any
 import equinox as eqx
 
 from ..adapt import AbstractPolicy, Exponential, Hybrid
-from ..core import check_count, check_kind
+from ..core import InputError, check_count, check_kind
 from ..data import Pairs
 from ..models import AbstractOperatorArchitecture
 from ..optim import AbstractMethod, AbstractOptimizer, Adam, Cosine
@@ -58,35 +58,35 @@ class OperatorRecipe(eqx.Module):
             misfit=(self.misfit, AbstractMisfit),
         )
         if self.dtype not in ("float32", "float64"):
-            raise ValueError(
+            raise InputError(
                 f"`dtype` must be 'float32' or 'float64', got {self.dtype!r}."
             )
         optimizer, policy = self.optimizer, self.policy
         is_plain = isinstance(optimizer, AbstractMethod)
         if optimizer.needs_residuals or not is_plain:
-            raise ValueError(
+            raise InputError(
                 f"`optimizer` is {type(optimizer).__name__}; operators need one that "
                 "sees a loss only and stays the same, such as `Adam`."
             )
         if policy.objective.loss_power != 2:
-            raise ValueError(
+            raise InputError(
                 f"`policy` has the objective {type(policy.objective).__name__}, which "
                 "is no mean of squares: take `SquaredLoss` or `ExactSquaredLoss`."
             )
         if not (self.detaches or isinstance(policy, Hybrid)):
-            raise ValueError(
+            raise InputError(
                 "`detaches` is False, but only the weights of `Hybrid` have gradients, "
                 f"not those of {type(policy).__name__}."
             )
         schedule = getattr(optimizer, "schedule", None)
         if isinstance(schedule, Cosine) and self.max_steps > schedule.num_steps:
-            raise ValueError(
+            raise InputError(
                 f"`max_steps` is {self.max_steps}, but the rate of the optimizer is "
                 f"zero from step {schedule.num_steps} on: make both the same."
             )
         correction = getattr(policy, "correction", None)
         if correction is not None and correction.strength > 0:
-            raise ValueError(
+            raise InputError(
                 "`policy` corrects for its draws, but here it draws from a distribution"
                 " that is older than its weights: take one without `correction`."
             )
@@ -103,7 +103,7 @@ def check_rows(recipe: OperatorRecipe, pairs: Pairs) -> None:
     """Refuses batches that the samples of the data cannot fill."""
     num_rows = num_samples(pairs, recipe.splits)
     if recipe.batch_size > num_rows:
-        raise ValueError(
+        raise InputError(
             f"`batch_size` is {recipe.batch_size}, more than the {num_rows} samples to "
             "train on."
         )

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from ..adapt import Hybrid
-from ..core import Status, as_arrays, float_dtype, select_tree
+from ..core import InputError, Status, as_arrays, float_dtype, select_tree
 from ..data import Pairs, is_even
 from ..models import count_params
 from ..optim import AbstractObjective
@@ -65,7 +65,7 @@ class _Known(AbstractObjective):
     def value_and_gradient(self, params: Any) -> tuple[Float[Array, ""], Any]:
         """As found."""
         if params is not self.params:
-            raise ValueError(
+            raise InputError(
                 "The optimizer asks for the loss at other parameters: operators are "
                 "trained by optimizers that search no lines, such as `Adam`."
             )
@@ -219,11 +219,11 @@ def _check_finite(train: Samples, valid: Samples) -> None:
     """Refuses samples that cannot be trained on."""
     for name, rows in (("train", train), ("valid", valid)):
         if rows.num_rows == 0:
-            raise ValueError(f"There are no functions in the part `{name}`.")
+            raise InputError(f"There are no functions in the part `{name}`.")
         if not bool(jnp.all(jnp.isfinite(rows.targets))):
-            raise ValueError(f"Some outputs of the part `{name}` are not finite.")
+            raise InputError(f"Some outputs of the part `{name}` are not finite.")
         if not bool(jnp.all(jnp.isfinite(rows.inputs))):
-            raise ValueError(f"Some inputs of the part `{name}` are not finite.")
+            raise InputError(f"Some inputs of the part `{name}` are not finite.")
 
 
 def _is_joint(policy: Any) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..adapt import AbstractPolicy, presets
+from ..core import InputError
 from ..problems import AbstractCondition, Formulation, Residual
 from .recipe import Recipe
 
@@ -55,7 +56,7 @@ def make_pools(
 def _check_held_out(name: str, holds_out: bool) -> None:
     """Refuses what has no meaning where points are drawn anew."""
     if not holds_out:
-        raise ValueError(
+        raise InputError(
             f"`Penalty(holds_out=False)` of `{name}` is for finitely many points, as of "
             "`Data`; here there are as many as are wanted: leave it out."
         )

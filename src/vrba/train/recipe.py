@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Key
 
 from ..adapt import AbstractPolicy, Unbiased, presets
-from ..core import check_count, check_kind, precision, with_dtype
+from ..core import InputError, check_count, check_kind, precision, with_dtype
 from ..models import MLP, AbstractArchitecture, Embedding
 from ..optim import AbstractOptimizer, Adam, LevenbergMarquardt
 from ..problems import EQUATIONS, Formulation, Problem
@@ -71,12 +71,12 @@ class Recipe(eqx.Module):
             if (count := getattr(self, name)) is not None:
                 check_count(**{name: count})
         if self.num_points > self.pool_size:
-            raise ValueError(
+            raise InputError(
                 f"`num_points` is {self.num_points}, more than the pool of "
                 f"{self.pool_size}: make `pool_size` larger."
             )
         if self.dtype not in ("float32", "float64"):
-            raise ValueError(
+            raise InputError(
                 f"`dtype` must be 'float32' or 'float64', got {self.dtype!r}."
             )
 
@@ -86,7 +86,7 @@ def _check_model(model: Any) -> None:
     is_one = isinstance(model, AbstractArchitecture) or callable(model)
     if not is_one or isinstance(model, type):
         hint = f": write `{model.__name__}(...)`" if isinstance(model, type) else ""
-        raise ValueError(
+        raise InputError(
             "`model` must be an architecture such as `MLP()`, or a network that can be "
             f"called, got {model!r}{hint}."
         )
@@ -128,7 +128,7 @@ def default_recipe(
     recipe = _fitting_recipe(problem, minutes, optimizer, model)
     known = [field.name for field in dataclasses.fields(Recipe)]
     if unknown := [name for name in changes if name not in known]:
-        raise ValueError(
+        raise InputError(
             f"A recipe has no `{unknown[0]}`; its settings are {', '.join(known)}."
         )
     if minutes is not None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..core import (
     BrokenFileError,
+    InputError,
     append_line,
     code_of_class,
     describe,
@@ -76,7 +77,7 @@ class RunFolder:
     def check_free(self) -> None:
         """Refuses a folder that holds another run."""
         if self.holds_run:
-            raise ValueError(
+            raise InputError(
                 f"`{self.path}` already holds a run: resume it, or choose another "
                 "folder."
             )
@@ -94,7 +95,7 @@ class RunFolder:
         """The same of a run that solves a problem, and not of another."""
         about = self.about()
         if "operator" in about:
-            raise ValueError(
+            raise InputError(
                 f"`{self.path}` is a run of `vrba train`: resume it with that, or read "
                 "it with `vrba.Operator.load`."
             )
@@ -108,7 +109,7 @@ class RunFolder:
         """The same of a run that trains an operator, and not of another."""
         about = self.about()
         if "problem" in about:
-            raise ValueError(
+            raise InputError(
                 f"`{self.path}` is a run of `vrba solve`: resume it with that, or read "
                 "it with `vrba.Solution.load`."
             )
@@ -214,7 +215,7 @@ class RunFolder:
             found += "with `init_from`."
             if not self.checkpoint("best").exists():
                 found = "no checkpoint yet: begin the run again, without resuming."
-            raise ValueError(f"`{self.path}` holds {found}")
+            raise InputError(f"`{self.path}` holds {found}")
         for name in names:
             path = self.checkpoint(name)
             try:
@@ -224,7 +225,7 @@ class RunFolder:
                 return load_tree(path, trainer.like(stage))
             except BrokenFileError as error:
                 problems.append(str(error))
-        raise ValueError(
+        raise InputError(
             f"No checkpoint of `{self.path}` can be read: " + " ".join(problems)
         )
 

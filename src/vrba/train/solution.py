@@ -20,6 +20,7 @@ from scipy.io import netcdf_file
 
 from .. import problems
 from ..core import (
+    InputError,
     as_floats,
     check_count,
     is_same,
@@ -96,7 +97,7 @@ class Solution(eqx.Module):
         try:
             inspect.signature(expression).bind(*names)
         except TypeError as error:
-            raise ValueError(
+            raise InputError(
                 f"`expression` must take ({', '.join(names)}), as the equations do: "
                 f"{error}."
             ) from error
@@ -124,7 +125,7 @@ class Solution(eqx.Module):
         names = domain.coordinates
         counts = num_points or (round(40_000 ** (1 / len(names))),) * len(names)
         if len(counts) != len(names):
-            raise ValueError(
+            raise InputError(
                 f"`grid` needs a number of points for each of {', '.join(names)}, got "
                 f"{counts}."
             )
@@ -139,7 +140,7 @@ class Solution(eqx.Module):
         Both are in the order of the domain's coordinates."""
         domain = self.trainer.formulation.domain
         if sorted(axes) != sorted(domain.coordinates):
-            raise ValueError(
+            raise InputError(
                 f"`axes` must have an array for each of {', '.join(domain.coordinates)}"
                 f", got {', '.join(map(str, axes)) or 'none'}."
             )
@@ -153,7 +154,7 @@ class Solution(eqx.Module):
         """The fields on a grid as `.npz` or NetCDF (`.nc`)."""
         path, names = Path(path), self.trainer.formulation.domain.coordinates
         if path.suffix not in (".npz", ".nc"):
-            raise ValueError(f"`path` must end in .npz or .nc, got `{path}`.")
+            raise InputError(f"`path` must end in .npz or .nc, got `{path}`.")
         arrays = self.grid(*num_points)
         is_netcdf = path.suffix == ".nc"
         write_atomically(path, _netcdf(arrays, names) if is_netcdf else _npz(arrays))
@@ -237,7 +238,7 @@ class Solution(eqx.Module):
     def _points(self, coordinates: Any) -> tuple[np.ndarray, tuple[int, ...]]:
         self._check_count(coordinates)
         if any(isinstance(one, Tracer) for one in coordinates):
-            raise ValueError(
+            raise InputError(
                 "Within `jit`, `vmap` or `grad` only `solution(...)` takes coordinates "
                 "that are traced: derive it there with `jax.grad`."
             )
@@ -249,7 +250,7 @@ class Solution(eqx.Module):
     def _check_count(self, coordinates: Any) -> None:
         names = self.trainer.formulation.domain.coordinates
         if len(coordinates) != len(names):
-            raise ValueError(
+            raise InputError(
                 f"The solution takes {len(names)} coordinates, {', '.join(names)}, got "
                 f"{len(coordinates)}."
             )
@@ -293,7 +294,7 @@ def trainer_from(
     described = about["problem"]
     if problem is None:
         if not described["is_shipped"] or described["name"] not in known_classes():
-            raise ValueError(
+            raise InputError(
                 f"`{path}` is a run of `{described['name']}`, which does not come with "
                 "vrba: give the problem (`problem=MyProblem()`, or FILE.py on the "
                 "command line)."
@@ -325,7 +326,7 @@ def check_same(
             continue
         is_told = key not in ("source", "code")
         texts = f": {there[key]} there, {here[key]} here" if is_told else ""
-        raise ValueError(
+        raise InputError(
             f"`{path}` is a run of `{there['name']}` with another {key}{texts}. Give "
             "the same problem, or allow the change (`allow_change=True`, or "
             "`--allow-change`)."

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..core import Status, describe, precision
+from ..core import InputError, Status, describe, precision
 from ..optim import Sequence
 from ..problems import EQUATIONS, Formulation, Problem
 from .about import program
@@ -59,12 +59,12 @@ def solve(
     seed = cast(int, describe(seed))  # numbers of numpy as plain ones
     minutes = cast(float | None, describe(minutes))
     if minutes is not None and not minutes > 0:
-        raise ValueError(f"`minutes` must be positive, got {minutes}.")
+        raise InputError(f"`minutes` must be positive, got {minutes}.")
     callback = Lines() if callback is None else callback
     folder = None if run is None else RunFolder(run)
     if resume:
         if init_from is not None:
-            raise ValueError(
+            raise InputError(
                 "`init_from` is of no use with `resume=True`: leave one out."
             )
         asked = (problem, recipe, minutes, allow_change)
@@ -134,7 +134,7 @@ class _Run(AbstractRun):
         """Numbers for the log, or why there are none: a run does not end for that."""
         try:
             return diagnose_run(self.trainer, state, has_time=self.budget.is_ample)
-        except ValueError as error:
+        except InputError as error:
             return {"not_diagnosed": str(error)}
 
     def keep(self, state: TrainState) -> None:
@@ -214,7 +214,7 @@ def check_finite(trainer: Trainer, state: TrainState) -> None:
             place = ", ".join(
                 f"{n} = {v:.6g}" for n, v in zip(names, point, strict=True)
             )
-            raise ValueError(
+            raise InputError(
                 f"The residual of `{label}` is {residual[row, column]} at {place}, "
                 "before any training: look for a division by zero, a root or a "
                 "logarithm there."
@@ -223,7 +223,7 @@ def check_finite(trainer: Trainer, state: TrainState) -> None:
 
 def _made(problem, recipe, seed, minutes, start) -> Trainer:
     if problem is None:
-        raise ValueError("`problem` is missing: give one, or resume a run.")
+        raise InputError("`problem` is missing: give one, or resume a run.")
     like = recipe or (start and start.trainer.recipe)
     with precision(like.dtype if like else "float64"):
         formulation = Formulation(problem)
@@ -240,10 +240,10 @@ def _reopened(
     folder, problem, recipe, minutes, allow_change
 ) -> tuple[Trainer, dict[str, Any]]:
     if folder is None:
-        raise ValueError("`resume=True` needs the folder of a run: give `run`.")
+        raise InputError("`resume=True` needs the folder of a run: give `run`.")
     about = folder.about_problem()
     if about["format"] != FORMAT:
-        raise ValueError(
+        raise InputError(
             f"`{folder.path}` was made by another version of vrba: its solution can be "
             "loaded and begun from (`init_from`), but the run cannot be resumed."
         )
@@ -258,7 +258,7 @@ def _fitting(start: Solution, trainer: Trainer) -> Any:
     shapes = lambda tree: [leaf.shape for leaf in jax.tree.leaves(tree)]
     own = jax.eval_shape(trainer.build)
     if shapes(own) != shapes(start.params):
-        raise ValueError(
+        raise InputError(
             f"`init_from` has a network of {shapes(start.params)}, the recipe one of "
             f"{shapes(own)}: give the recipe of the run to start from."
         )

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from ..core import Status, describe, is_same, kebab_case, precision
+from ..core import InputError, Status, describe, is_same, kebab_case, precision
 from ..data import Pairs, open_pairs
 from .about import program
 from .callbacks import AbstractCallback, Lines, Plan
@@ -48,14 +48,14 @@ def train_operator(
     seed = cast(int, describe(seed))  # numbers of numpy as plain ones
     minutes = cast(float | None, describe(minutes))
     if minutes is not None and not minutes > 0:
-        raise ValueError(f"`minutes` must be positive, got {minutes}.")
+        raise InputError(f"`minutes` must be positive, got {minutes}.")
     pairs, file = (data, None) if isinstance(data, Pairs) else _opened(data)
     recipe = default_operator_recipe(pairs) if recipe is None else recipe
     if pairs.num_test < 1:
-        raise ValueError("There are no functions in the part `test`: give some.")
+        raise InputError("There are no functions in the part `test`: give some.")
     folder = None if run is None else RunFolder(run)
     if folder is None and resume:
-        raise ValueError("`resume=True` needs the folder of a run: give `run`.")
+        raise InputError("`resume=True` needs the folder of a run: give `run`.")
     before = None
     if folder is not None and resume:
         before = folder.about_operator()
@@ -125,13 +125,13 @@ def _check_same(before: dict[str, Any], about: dict[str, Any]) -> None:
     same = {"operator": is_same, "data": is_same_data, "seed": is_same}
     for name, is_alike in same.items():
         if not is_alike(before[name], about[name]):
-            raise ValueError(
+            raise InputError(
                 f"The run was begun with another `{name}`: {before[name]}, not "
                 f"{about[name]}. Give the same to go on, or begin a run in another "
                 "folder."
             )
     if not is_same(before.get("frame"), about["frame"]):
-        raise ValueError(
+        raise InputError(
             "The run was begun with other `data`: their moments or places differ. Give "
             "the same to go on, or begin a run in another folder."
         )

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float
 
 from ..adapt import AbstractPolicy
 from ..core import (
+    InputError,
     Status,
     as_arrays,
     check_kind,
@@ -283,7 +284,7 @@ def _check_policy(name: str, policy: AbstractPolicy) -> None:
     would see another."""
     check_kind(**{f"policy of {name}": (policy, AbstractPolicy)})
     if policy.objective.loss_power != 2:
-        raise ValueError(
+        raise InputError(
             f"The policy of `{name}` has the objective "
             f"{type(policy.objective).__name__}, which is no mean of squares; here it "
             "must be one, such as `SquaredLoss` or `ExactSquaredLoss`."

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
+from ...core import InputError
 from ._base import AbstractDraw
 
 _ONE_WORD = 2**16  # points up to which 32 random bits for each suffice
@@ -23,7 +24,7 @@ class WithoutReplacement(AbstractDraw):
     ) -> Int[Array, " {num_points}"]:
         """Take the largest; in float32, where selecting is fast and digits suffice."""
         if num_points > mass.size:
-            raise ValueError(
+            raise InputError(
                 f"`num_points={num_points}` draws without replacement need as many "
                 f"points, but there are {mass.size}."
             )

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from ...core import InputError
 from ._base import AbstractPotential, invert_slope
 
 
@@ -29,18 +30,18 @@ class Custom(AbstractPotential):
             value, slope = self.value(s), self.slope(s)
             slack = 100 * jnp.finfo(s.dtype).eps * jnp.nanmax(jnp.abs(slope))
             if not bool(jnp.isfinite(value[0]) & jnp.isfinite(slope[0])):
-                raise ValueError(
+                raise InputError(
                     "`Custom(potential_fn=...)` needs a finite value and slope at 0, "
                     f"got {float(value[0])} and {float(slope[0])}."
                 )
             if bool(jnp.any(slope < -slack)):
                 where = float(s[jnp.argmax(slope < -slack)])
-                raise ValueError(
+                raise InputError(
                     f"`Custom(potential_fn=...)` must increase, but falls at s={where}."
                 )
             if bool(jnp.any(jnp.diff(slope) < -slack)):
                 where = float(s[jnp.argmax(jnp.diff(slope) < -slack)])
-                raise ValueError(
+                raise InputError(
                     "`Custom(potential_fn=...)` must be convex, but its slope falls "
                     f"after s={where}."
                 )

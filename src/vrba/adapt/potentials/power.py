@@ -4,6 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from ...core import InputError
 from ._base import AbstractPotential
 
 
@@ -15,7 +16,7 @@ class Power(AbstractPotential):
     def __check_init__(self):
         """A power must exceed one to be superlinear."""
         if not 1 < self.exponent < float("inf"):
-            raise ValueError(
+            raise InputError(
                 f"`Power(exponent=...)` must be finite and exceed 1, got "
                 f"{self.exponent}; for no adaptivity use `Linear()`."
             )

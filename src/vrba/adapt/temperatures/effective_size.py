@@ -4,7 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from ...core import find_root
+from ...core import InputError, find_root
 from ..potentials import AbstractPotential
 from ..potentials._base import log_largest_argument
 from ._base import (
@@ -30,7 +30,7 @@ class EffectiveSize(AbstractTemperature):
     def __check_init__(self):
         """A fraction of the points."""
         if not 0 < self.fraction <= 1:
-            raise ValueError(
+            raise InputError(
                 f"`EffectiveSize(fraction=...)` must lie in (0, 1], got "
                 f"{self.fraction}."
             )

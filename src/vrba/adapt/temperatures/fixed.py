@@ -4,6 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from ...core import InputError
 from ._base import AbstractSchedule
 
 
@@ -15,7 +16,7 @@ class Fixed(AbstractSchedule):
     def __check_init__(self):
         """A temperature is a positive number."""
         if not 0 < self.value < float("inf"):
-            raise ValueError(f"`Fixed(value=...)` must be positive, got {self.value}.")
+            raise InputError(f"`Fixed(value=...)` must be positive, got {self.value}.")
 
     def at(self, peak: Float[Array, ""], count: Int[Array, ""]) -> Float[Array, ""]:
         """`value`."""

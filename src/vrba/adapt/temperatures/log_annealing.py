@@ -4,6 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from ...core import InputError
 from ._base import AbstractSchedule
 
 
@@ -19,7 +20,7 @@ class LogAnnealing(AbstractSchedule):
     def __check_init__(self):
         """The constant is a positive number."""
         if not 0 < self.scale < float("inf"):
-            raise ValueError(
+            raise InputError(
                 f"`LogAnnealing(scale=...)` must be positive, got {self.scale}."
             )
 

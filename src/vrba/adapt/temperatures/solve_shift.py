@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from ...core import find_root
+from ...core import InputError, find_root
 from ..potentials import AbstractPotential
 from ..potentials._base import slope_at
 from ._base import (
@@ -49,12 +49,12 @@ class SolveShift(AbstractTemperature):
 def check_shift(potential: AbstractPotential, caller: str) -> None:
     """Raise `ValueError`, in the caller's name, if no shift normalises the tilt."""
     if not passes_one(potential):
-        raise ValueError(
+        raise InputError(
             f"`{caller}` has no root for {potential}: its slope never exceeds 1. Use "
             "`LogAnnealing()`."
         )
     if slope_at(potential, 0.0) > 0 and not potential.is_defined_everywhere():
-        raise ValueError(
+        raise InputError(
             f"`{caller}` may have no root for {potential}: its slope jumps at zero. "
             "Use `LogAnnealing()`, or `Custom(..., everywhere=True)` if the "
             "potential is convex for negative sizes too."

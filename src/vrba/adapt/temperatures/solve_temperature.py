@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from ...core import find_root
+from ...core import InputError, find_root
 from ..potentials import AbstractPotential
 from ..potentials._base import log_largest_argument, slope_at
 from ._base import (
@@ -26,13 +26,13 @@ class SolveTemperature(AbstractTemperature):
     def check(self, potential: AbstractPotential) -> None:
         """The slope must start below one and pass it."""
         if slope_at(potential, 0.0) >= 1:
-            raise ValueError(
+            raise InputError(
                 f"`SolveTemperature()` has no root for {potential}: it needs a slope "
                 "below 1 at zero. Use `LogAnnealing()`, or `SolveShift(LogAnnealing())`"
                 " unless the potential is linear."
             )
         if not passes_one(potential):
-            raise ValueError(
+            raise InputError(
                 f"`SolveTemperature()` has no root for {potential}: its slope never "
                 "exceeds 1. Use `LogAnnealing()`."
             )

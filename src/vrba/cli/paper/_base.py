@@ -4,6 +4,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from ...core import InputError
+
 SCALES = ("paper", "laptop", "tiny")
 
 
@@ -46,7 +48,7 @@ class Experiment:
     def __post_init__(self):
         """Every scale is there."""
         if set(self.scales) != set(SCALES):
-            raise ValueError(f"`scales` must be {SCALES}, got {tuple(self.scales)}.")
+            raise InputError(f"`scales` must be {SCALES}, got {tuple(self.scales)}.")
 
 
 @dataclasses.dataclass(frozen=True)

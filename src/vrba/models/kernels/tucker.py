@@ -4,6 +4,7 @@ import math
 
 from jaxtyping import Array, Float
 
+from ...core import InputError
 from .._draw import Draw
 from .._spectrum import multiply, transform
 from ..complex_array import ComplexArray, build_complex
@@ -42,7 +43,7 @@ class TuckerKernel(AbstractKernel):
     def __check_init__(self):
         """The rank is a share."""
         if not 0 < self.rank <= 1:
-            raise ValueError(
+            raise InputError(
                 "`rank` must be a share of each axis, more than 0 and at most 1, got "
                 f"{self.rank}."
             )

@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 import jax
 
+from ...core import InputError
 from ..least_squares import AbstractLeastSquares, pull_back
 from ._base import AbstractAcceleration, Vector
 
@@ -22,7 +23,7 @@ class FiniteDifference(AbstractAcceleration):
     def __check_init__(self):
         """Settings in range."""
         if not 0 < self.h <= 1:
-            raise ValueError(f"`h` must be between 0 and 1, got {self.h}.")
+            raise InputError(f"`h` must be between 0 and 1, got {self.h}.")
 
     def pull(
         self, objective: AbstractLeastSquares, params: Any, velocity: Vector

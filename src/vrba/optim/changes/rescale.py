@@ -3,6 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from ...core import InputError
 from ._base import AbstractChange, Vector
 
 
@@ -18,7 +19,7 @@ class Rescale(AbstractChange):
     def __check_init__(self):
         """Settings in range."""
         if not self.limit >= 1:
-            raise ValueError(f"`limit` must be at least 1, got {self.limit}.")
+            raise InputError(f"`limit` must be at least 1, got {self.limit}.")
 
     def judge(
         self,

@@ -3,6 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Bool
 
+from ...core import InputError
 from ..updates import Secant
 from ._base import AbstractCurvature
 
@@ -15,7 +16,7 @@ class Skip(AbstractCurvature):
     def __check_init__(self):
         """Settings in range."""
         if not 0 <= self.threshold < 1:
-            raise ValueError(
+            raise InputError(
                 f"`threshold` must be at least 0 and below 1, got {self.threshold}."
             )
 

@@ -5,7 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from ...core import select_tree
+from ...core import InputError, select_tree
 from ._base import AbstractSearch, AbstractSearchState, Trial
 from .backtracking import Backtracking
 from .hager_zhang import HagerZhang
@@ -41,7 +41,7 @@ class Fallback(AbstractSearch):
         self.searches = searches or (StrongWolfe(), looser, Backtracking())
         for search in self.searches:
             if not isinstance(search, AbstractSearch):
-                raise ValueError(f"`searches` must be line searches, got {search!r}.")
+                raise InputError(f"`searches` must be line searches, got {search!r}.")
 
     def init(self, origin: Trial, first_step: Float[Array, ""]) -> FallbackState:
         """The state before the first trial."""

@@ -4,7 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from ...core import check_between, check_count, select_tree
+from ...core import InputError, check_between, check_count, select_tree
 from ._base import (
     AbstractSearch,
     AbstractSearchState,
@@ -66,7 +66,7 @@ class HagerZhang(AbstractSearch):
         )
         check_count(max_trials=self.max_trials)
         if self.tolerance is not None and self.tolerance < 0:
-            raise ValueError(f"`tolerance` must not be negative, got {self.tolerance}.")
+            raise InputError(f"`tolerance` must not be negative, got {self.tolerance}.")
 
     def init(self, origin: Trial, first_step: Float[Array, ""]) -> HagerZhangState:
         """The state before the first trial."""

@@ -8,7 +8,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from ...core import check_count
+from ...core import InputError, check_count
 from ..least_squares import AbstractLeastSquares
 
 Scalar = Float[Array, ""]
@@ -85,4 +85,4 @@ def check_settings(qr_below: float | None, max_params: int) -> None:
     """A share of the trace, or none; a number of parameters."""
     check_count(max_params=max_params)
     if qr_below is not None and not qr_below >= 0:
-        raise ValueError(f"`qr_below` must not be negative, got {qr_below}.")
+        raise InputError(f"`qr_below` must not be negative, got {qr_below}.")

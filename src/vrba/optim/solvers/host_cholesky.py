@@ -14,7 +14,7 @@ from scipy.linalg.blas import get_blas_funcs
 from scipy.linalg.lapack import get_lapack_funcs
 from threadpoolctl import ThreadpoolController
 
-from ...core import check_fits, flatten
+from ...core import InputError, check_fits, flatten
 from ..least_squares import AbstractLeastSquares
 from ._base import (
     INSTEAD,
@@ -74,7 +74,7 @@ class HostCholesky(AbstractSolver):
     ) -> HostSystem:
         """Products of blocks, in turn: XLA and BLAS at once slow each other down."""
         if isinstance(relative_damping, Tracer):
-            raise ValueError(
+            raise InputError(
                 "`HostCholesky` cannot be compiled into a larger program: take "
                 "`LevenbergMarquardt(solver=Cholesky())` there."
             )

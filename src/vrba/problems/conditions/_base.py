@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ...core import check_count, check_positive
+from ...core import InputError, check_count, check_positive
 from ...domains import AbstractDomain
 from ...fields import Field
 from ..arguments import check_order
@@ -86,23 +86,23 @@ def evaluate(
         found = jnp.asarray(value(*arguments.values()) if callable(value) else value)
     except TypeError as error:
         if not callable(value):
-            raise ValueError(
+            raise InputError(
                 f"The value of the condition `{label}` must be a number or a function "
                 f"of the coordinates, got {value!r}."
             ) from error
         if "positional argument" not in str(error):
             raise
-        raise ValueError(
+        raise InputError(
             f"The value of the condition `{label}` is called with {len(arguments)} "
             f"coordinates, which it does not take: {error}."
         ) from error
     if found.shape != ():
-        raise ValueError(
+        raise InputError(
             f"The value of the condition `{label}` must be one number at a point, got "
             f"shape {found.shape}."
         )
     if jnp.iscomplexobj(found):
-        raise ValueError(
+        raise InputError(
             f"The value of the condition `{label}` must be a real number, got "
             f"{found.dtype}."
         )
@@ -114,13 +114,13 @@ def check_inside(
 ) -> None:
     """Refuses a coordinate the domain has not, or a place outside of it."""
     if coordinate not in domain.coordinates:
-        raise ValueError(
+        raise InputError(
             f"The condition `{label}` is on `{coordinate}`, but the coordinates of the "
             f"domain are {', '.join(domain.coordinates)}."
         )
     lower, upper = domain.bounds(coordinate)
     if at is not None and not lower <= at <= upper:
-        raise ValueError(
+        raise InputError(
             f"The condition `{label}` is at {coordinate} = {at:g}, outside the domain, "
             f"where {coordinate} lies between {lower:g} and {upper:g}."
         )

@@ -7,6 +7,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Float
 
+from ...core import InputError
 from ...domains import ON_BOUNDARY, AbstractDomain
 from ...fields import Field
 from ..arguments import check_arguments
@@ -49,10 +50,10 @@ class AbstractBoundaryCondition(AbstractCondition):
             check_arguments(self.where, domain.coordinates, "where", self.label())
         try:
             _, normals = self.sample(domain, 1, seed=0)
-        except ValueError as error:
-            raise ValueError(f"The condition `{self.label()}`: {error}") from error
+        except InputError as error:
+            raise InputError(f"The condition `{self.label()}`: {error}") from error
         if self.needs_normals and not self._is_cut(domain) and not np.any(normals):
-            raise ValueError(
+            raise InputError(
                 f"The condition `{self.label()}` needs outward normals, which its "
                 "domain was not given."
             )
@@ -86,7 +87,7 @@ class AbstractBoundaryCondition(AbstractCondition):
     def _check_face(self, on: str, domain: AbstractDomain) -> None:
         planes = domain.planes(on)
         if self.at is None and not planes:
-            raise ValueError(
+            raise InputError(
                 f"The condition `{self.label()}` is on `{on}`, but the domain has no "
                 f"face across it: give `at`, or `on` as a shape such as `Disk(1.0)`."
             )
@@ -95,7 +96,7 @@ class AbstractBoundaryCondition(AbstractCondition):
             known = (
                 f"{on} = {ends}" if ends else f"and the domain has none across `{on}`"
             )
-            raise ValueError(
+            raise InputError(
                 f"The condition `{self.label()}` needs a face, {known}, got "
                 f"{self.at:g}."
             )
@@ -131,7 +132,7 @@ def _fits(where: Callable[..., Any], points: np.ndarray, label: str) -> np.ndarr
     """Where a condition's predicate is true."""
     found = np.asarray(where(*points.T))
     if found.dtype != bool or found.shape not in ((), (len(points),)):
-        raise ValueError(
+        raise InputError(
             f"`where` of the condition `{label}` must be true or false for each of "
             f"{len(points)} points, got {found.dtype} of shape {found.shape}. Join "
             "comparisons with `&` and `|`."
@@ -143,13 +144,13 @@ def _check_shape(
     on: AbstractDomain, at: Number | None, domain: AbstractDomain, label: str
 ) -> None:
     if at is not None:
-        raise ValueError(
+        raise InputError(
             f"The condition `{label}` is on a shape, where `at` = {at:g} says nothing: "
             "restrict it by `where`."
         )
     missing = [name for name in on.coordinates if name not in domain.coordinates]
     if missing:
-        raise ValueError(
+        raise InputError(
             f"The condition `{label}` is on a shape with a coordinate `{missing[0]}`, "
             f"but those of the domain are {', '.join(domain.coordinates)}."
         )

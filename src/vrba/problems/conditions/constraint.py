@@ -7,6 +7,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from ...core import InputError
 from ...domains import AbstractDomain
 from ..arguments import check_arguments
 from ._base import Fields, Number, Penalty, Point
@@ -45,7 +46,7 @@ class Constraint(AbstractBoundaryCondition):
         normal = numbers.astype(dtype)
         found = jnp.asarray(self.value(*fields.values(), *point.values(), normal))
         if found.shape != () or not jnp.issubdtype(found.dtype, jnp.floating):
-            raise ValueError(
+            raise InputError(
                 f"`value` of the condition `{self.label()}` must be one real number, "
                 f"got {found.dtype} of shape {found.shape}."
             )

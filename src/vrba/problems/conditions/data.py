@@ -6,7 +6,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Float
 
-from ...core import as_floats
+from ...core import InputError, as_floats
 from ...domains import AbstractDomain
 from ._base import AbstractCondition, Fields, Penalty, Point, Sampled
 
@@ -31,14 +31,14 @@ class Data(AbstractCondition):
         """Shapes fit, numbers are finite, points are inside."""
         count, dim = self.values.size, len(domain.coordinates)
         if self.values.ndim != 1 or self.points.shape != (count, dim) or count == 0:
-            raise ValueError(
+            raise InputError(
                 f"`{self.label()}` needs points of shape (n, {dim}) and n values, got "
                 f"shapes {self.points.shape} and {self.values.shape}."
             )
         is_good = domain.contains(self.points) & np.isfinite(self.values)
         if not np.all(is_good):
             row = int(np.argmin(is_good))
-            raise ValueError(
+            raise InputError(
                 f"`{self.label()}`: row {row}, point {self.points[row].tolist()} with "
                 f"value {self.values[row]:g}, is not finite or outside the domain."
             )

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
 from ...adapt import AbstractPolicy
+from ...core import InputError
 from ._base import AbstractBatches
 
 
@@ -18,12 +19,12 @@ class Epochs(AbstractBatches):
         """An epoch is what lies between two draws, and leaves no sample out for
         ever."""
         if resample_every is not None:
-            raise ValueError(
+            raise InputError(
                 f"`resample_every` is {resample_every}, but with `Epochs` it is an epoch: "
                 "leave it out."
             )
         if num_rows % batch_size and not self.shuffles:
-            raise ValueError(
+            raise InputError(
                 f"`batch_size` must divide the {num_rows} samples if they are not "
                 f"shuffled, got {batch_size}: the last of them would never be seen."
             )

@@ -3,6 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from ...core import InputError
 from ._base import AbstractMisfit
 from .relative import Relative
 
@@ -19,7 +20,7 @@ class Sobolev(AbstractMisfit):
     ) -> Float[Array, "funcs *grid more_channels"]:
         """Differences of values and slopes, on the scale of those of the target."""
         if gaps is None:
-            raise ValueError(
+            raise InputError(
                 "`Sobolev` needs functions on an even grid: take `Relative` for others."
             )
         predicted, target = _with_slopes(predicted, gaps), _with_slopes(target, gaps)
