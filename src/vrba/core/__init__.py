@@ -1,10 +1,5 @@
 """Shared by every room; imports nothing from the package."""
 
-from .checkpoint import load_header as load_header
-from .checkpoint import load_tree as load_tree
-from .checkpoint import read_arrays as read_arrays
-from .checkpoint import save_tree as save_tree
-from .checkpoint import write_atomically as write_atomically
 from .checks import as_floats as as_floats
 from .checks import check_between as check_between
 from .checks import check_count as check_count
@@ -20,6 +15,14 @@ from .describe import rebuild as rebuild
 from .dtypes import float_dtype as float_dtype
 from .errors import BrokenFileError as BrokenFileError
 from .errors import InputError as InputError
+from .files import append_line as append_line
+from .files import read_arrays as read_arrays
+from .files import read_json as read_json
+from .files import read_last_line as read_last_line
+from .files import read_lines as read_lines
+from .files import write_arrays as write_arrays
+from .files import write_atomically as write_atomically
+from .files import write_json as write_json
 from .flat import as_arrays as as_arrays
 from .flat import as_reals as as_reals
 from .flat import check_fits as check_fits
@@ -28,21 +31,11 @@ from .flat import check_trained as check_trained
 from .flat import flatten as flatten
 from .flat import flatten_gradient as flatten_gradient
 from .flat import with_dtype as with_dtype
-from .folder_lock import is_locked as is_locked
-from .folder_lock import lock_folder as lock_folder
+from .formatting import format_duration as format_duration
 from .functions import code_of_class as code_of_class
+from .locks import is_locked as is_locked
+from .locks import lock_folder as lock_folder
 from .precision import precision as precision
-from .progress import AbstractCallback as AbstractCallback
-from .progress import Plan as Plan
-from .progress import format_duration as format_duration
-from .record import append_line as append_line
-from .record import read_json as read_json
-from .record import read_last_line as read_last_line
-from .record import read_lines as read_lines
-from .result import ending as ending
-from .result import floor_of as floor_of
-from .result import operator_sentence as operator_sentence
-from .result import result_sentence as result_sentence
 from .roots import find_root as find_root
 from .status import Status as Status
 from .trees import select_tree as select_tree

@@ -1,0 +1,148 @@
+"""Evaluate a network of a problem: fields, residuals and expressions at points."""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ..core import as_arrays, flatten, float_dtype
+from ..fields import choose_block_size, closure, in_blocks
+from ..models import Embedding
+from ..problems import EQUATIONS, Extended, Formulation, Residual, opened
+from ..runs import random_stream, seed_array
+from .recipe import Recipe, embedding_of, network_of
+
+Rows = tuple[Float[Array, "_ _"], Float[Array, "_ _"]]  # points, given values there
+
+
+class TermFn(eqx.Module):
+    """The residual of one term as a function of trained parameters and a row.
+
+    `skeleton` is the part of the network that is not trained.
+    """
+
+    residual: Residual
+    embedding: Embedding
+    skeleton: Any
+
+    def __call__(self, params: Any, row: Any) -> Float[Array, " eqs"]:
+        """The residuals at one point."""
+        network = eqx.combine(params, self.skeleton)
+        return self.residual(self.embedding, network, row)
+
+
+class Evaluator(eqx.Module):
+    """A problem with the network of a recipe, ready to be evaluated in blocks.
+
+    It holds no points. Parameters are arguments of every method.
+    """
+
+    formulation: Formulation
+    embedding: Embedding
+    skeleton: Any
+    terms: dict[str, TermFn]
+    block_size: int
+    recipe: Recipe
+    root: np.ndarray  # the seed; an array, so that another seed compiles nothing
+
+    def __init__(self, formulation: Formulation, recipe: Recipe, seed: int):
+        self.formulation, self.recipe, self.root = formulation, recipe, seed_array(seed)
+        self.embedding = embedding_of(formulation)
+        residuals = formulation.terms()
+        network = self._initial_network()
+        self.skeleton = eqx.filter(network, eqx.is_inexact_array, inverse=True)
+        self.terms = {
+            name: TermFn(residual, self.embedding, self.skeleton)
+            for name, residual in residuals.items()
+        }
+        self.block_size = recipe.block_size or self._default_block_size()
+
+    def _default_block_size(self) -> int:
+        channels = (len(closure(t.residual.indices)) for t in self.terms.values())
+        width = getattr(self.recipe.model, "width", 32)
+        return choose_block_size(max(channels) * width, self.dtype)
+
+    @property
+    def dtype(self) -> Any:
+        """The floating type of all numbers."""
+        return float_dtype(self.recipe.dtype)
+
+    @property
+    def seed(self) -> int:
+        """The seed of all random numbers of the run."""
+        return int(self.root)
+
+    @property
+    def term_weights(self) -> dict[str, float]:
+        """The weight of each term in the loss, without balance."""
+        conditions = self.formulation.conditions.items()
+        weights = {name: float(each.penalty.weight) for name, each in conditions}
+        return {EQUATIONS: 1.0} | weights
+
+    @property
+    def num_params(self) -> int:
+        """The number of trained numbers."""
+        return jax.eval_shape(lambda: flatten(self.initial_params())[0]).size
+
+    def initial_params(self) -> Any:
+        """The parameters before training."""
+        return as_arrays(eqx.filter(self._initial_network(), eqx.is_inexact_array))
+
+    def _initial_network(self) -> Any:
+        """The network before training, with the unknown coefficients beside it."""
+        dtype, key = self.dtype, random_stream(self.root, 0)
+        model = self.recipe.model
+        network = network_of(self.formulation, model, key=key, dtype=dtype)
+        return Extended.of(network, self.formulation.problem.unknowns, dtype)
+
+    def unknowns(self, params: Any) -> dict[str, float]:
+        """The values of the unknown coefficients."""
+        problem = self.formulation.problem
+        _, found = opened(eqx.combine(params, self.skeleton), problem.unknowns)
+        return {name: float(value) for name, value in found.items()}
+
+    def fields(self, params: Any, points: Float[Array, "points dim"]) -> dict[str, Any]:
+        """Every field at many points."""
+        return _fields(self, params, points)
+
+    def residual(
+        self, params: Any, name: str, rows: Rows
+    ) -> Float[Array, "points eqs"]:
+        """The residuals of a term at many points."""
+        return _evaluate(self.terms[name], params, rows, self.block_size)
+
+    def evaluate(
+        self,
+        params: Any,
+        expression: Callable[..., dict[str, Any]],
+        points: Float[Array, "points dim"],
+    ) -> dict[str, Any]:
+        """Expressions written as equations are, at many points."""
+        residual = Residual(self.formulation, None, expression)
+        term = TermFn(residual, self.embedding, self.skeleton)
+        rows = points, jnp.zeros((len(points), 0), points.dtype)
+        found = _evaluate(term, params, rows, self.block_size)
+        return {name: found[:, k] for k, name in enumerate(residual.labels)}
+
+
+@eqx.filter_jit
+def _evaluate(term, params, rows, block_size):
+    return in_blocks(lambda row: term(params, row), rows, block_size)
+
+
+@eqx.filter_jit
+def _fields(evaluator, params, points):
+    zero = (0,) * points.shape[1]
+
+    def at(point):
+        network = eqx.combine(params, evaluator.skeleton)
+        jets = evaluator.formulation.jets(
+            evaluator.embedding, network, point, frozenset([zero])
+        )
+        return {name: jet[zero] for name, jet in jets.items()}
+
+    return in_blocks(at, points, evaluator.block_size)

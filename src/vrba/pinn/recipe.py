@@ -1,0 +1,224 @@
+"""The settings of a solve, and the default chosen from problem and time."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Key
+
+from ..adapt import AbstractPolicy, Unbiased, presets
+from ..core import InputError, check_count, check_kind, precision, with_dtype
+from ..models import MLP, AbstractArchitecture, Embedding
+from ..optim import AbstractOptimizer, Adam, LevenbergMarquardt
+from ..problems import EQUATIONS, Formulation, Problem
+from ..runs import known_classes as classes_of_rooms
+from . import balance as balance_module
+from .balance import AbstractBalance, FixedBalance, GradientNorms
+
+MAX_SECOND_ORDER_PARAMS = 5000  # parameters; see benchmarks/scaling.py
+
+
+class Recipe(eqx.Module):
+    """Settings of a solve.
+
+    `model` is an architecture, or a network of your own: a pytree that maps the vector
+    of inputs to one number for each field.
+
+    Points: the `policy` draws `num_points` from a pool of `pool_size` every
+    `resample_every` steps. It uses the residual on the whole pool, or with
+    `scans_pool=False` on the last batch. Each condition has `num_condition_points`; the
+    default is an eighth of `num_points`, at least 256, and at least 1,024 where the
+    points are finitely many. Conditions are sampled by the same policy if it is
+    unbiased, else uniformly.
+
+    Selection: every `check_every` steps the residual is measured on `num_held_out`
+    points that are never trained on. The iterate with the lowest weighted sum of mean
+    squares is selected.
+
+    Length: `max_steps` steps. Without it, a run ends at its time limit, or without one
+    after 300 steps of a second-order and 30,000 steps of a first-order optimizer.
+    """
+
+    model: AbstractArchitecture | Callable[..., Any] = MLP()
+    optimizer: AbstractOptimizer = eqx.field(default_factory=LevenbergMarquardt)
+    policy: AbstractPolicy = presets.vrba_sampling(correction=Unbiased())
+    balance: AbstractBalance = FixedBalance()
+    num_points: int = 8192
+    pool_size: int = 65536
+    num_condition_points: int | None = None
+    resample_every: int = 15
+    scans_pool: bool = True
+    check_every: int = 15
+    num_held_out: int = 16384
+    max_steps: int | None = None
+    dtype: str = "float64"
+    block_size: int | None = None
+
+    def __check_init__(self):
+        """Settings in range."""
+        check_count(
+            num_points=self.num_points,
+            pool_size=self.pool_size,
+            resample_every=self.resample_every,
+            check_every=self.check_every,
+            num_held_out=self.num_held_out,
+        )
+        check_kind(
+            optimizer=(self.optimizer, AbstractOptimizer),
+            policy=(self.policy, AbstractPolicy),
+            balance=(self.balance, AbstractBalance),
+        )
+        _check_model(self.model)
+        for name in ("num_condition_points", "max_steps", "block_size"):
+            if (count := getattr(self, name)) is not None:
+                check_count(**{name: count})
+        if self.num_points > self.pool_size:
+            raise InputError(
+                f"`num_points` is {self.num_points}, more than the pool of "
+                f"{self.pool_size}: make `pool_size` larger."
+            )
+        if self.dtype not in ("float32", "float64"):
+            raise InputError(
+                f"`dtype` must be 'float32' or 'float64', got {self.dtype!r}."
+            )
+
+
+def _check_model(model: Any) -> None:
+    """Raise unless it is an architecture or a network; a class is neither."""
+    is_one = isinstance(model, AbstractArchitecture) or callable(model)
+    if not is_one or isinstance(model, type):
+        hint = f": write `{model.__name__}(...)`" if isinstance(model, type) else ""
+        raise InputError(
+            "`model` must be an architecture such as `MLP()`, or a network that can be "
+            f"called, got {model!r}{hint}."
+        )
+
+
+def with_max_steps(recipe: Recipe, minutes: float | int | None) -> Recipe:
+    """The recipe with `max_steps`: more than fit into `minutes`, if given."""
+    if recipe.max_steps is not None:
+        return recipe
+    some, many = 300, 100_000
+    if not recipe.optimizer.needs_residuals:
+        some, many = 30_000, 1_000_000
+    max_steps = some if minutes is None else many
+    return dataclasses.replace(recipe, max_steps=max_steps)
+
+
+def default_recipe(
+    problem: Problem | Formulation,
+    minutes: float | int | None = None,
+    optimizer: AbstractOptimizer | None = None,
+    model: AbstractArchitecture | Callable[..., Any] | None = None,
+    **changes: Any,
+) -> Recipe:
+    """The default recipe of a problem, with `changes` of its settings.
+
+    For example `default_recipe(problem, 2, num_points=4096)`. It uses
+    Levenberg-Marquardt with unbiased adaptive sampling. The network grows with the
+    time, the number of fields and the order of the equations. Several equations share
+    the number of residuals.
+
+    A first-order `optimizer` gets more steps between resamplings and a balance of terms
+    by gradient norms. A `model` of more than 5,000 parameters is trained by Adam. The
+    model of the problem is used unless another one is given.
+    """
+    if not isinstance(problem, Formulation):
+        with precision(changes.get("dtype", "float64")):
+            problem = Formulation(problem)
+    recipe = _chosen_recipe(problem, minutes, optimizer, model)
+    known = [field.name for field in dataclasses.fields(Recipe)]
+    if unknown := [name for name in changes if name not in known]:
+        raise InputError(
+            f"A recipe has no `{unknown[0]}`; its settings are {', '.join(known)}."
+        )
+    if minutes is not None:
+        recipe = with_max_steps(recipe, minutes)
+    return dataclasses.replace(recipe, **changes)
+
+
+def _chosen_recipe(formulation, minutes, optimizer, model) -> Recipe:
+    model = formulation.problem.model if model is None else model
+    chosen = _chosen_model(formulation, minutes) if model is None else model
+    if optimizer is None:
+        is_large = num_params_of(formulation, chosen) > MAX_SECOND_ORDER_PARAMS
+        optimizer = Adam() if is_large else LevenbergMarquardt()
+    is_long, is_short = _is_long_or_short(minutes)
+    dim = len(formulation.domain.coordinates)
+    num_points = 10240 if is_long or dim > 2 else 8192
+    pool_size = 131072 if is_long or dim > 2 else 65536
+    if is_short:  # a second-order step costs points times parameters squared
+        num_points, pool_size = 2048, 16384
+    num_equations = len(formulation.terms()[EQUATIONS].labels)
+    num_points = max(2048, num_points // num_equations)
+    recipe = Recipe(chosen, optimizer, num_points=num_points, pool_size=pool_size)
+    if optimizer.needs_residuals:
+        return recipe
+    intervals = {"resample_every": 100, "check_every": 100}
+    return dataclasses.replace(recipe, balance=GradientNorms(), **intervals)
+
+
+def _is_long_or_short(minutes: float | int | None) -> tuple[bool, bool]:
+    """Whether a run is long, and whether it is short."""
+    return minutes is not None and minutes > 5, minutes is not None and minutes < 1.5
+
+
+def _chosen_model(formulation: Formulation, minutes: float | int | None) -> MLP:
+    """A network whose size fits the time, the order and the number of fields."""
+    terms = formulation.terms().values()
+    order = max(sum(index) for term in terms for index in term.indices)
+    num_fields = len(formulation.problem.fields)
+    is_long, is_short = _is_long_or_short(minutes)
+    width = 20 + 2 * (order > 2) + 4 * (num_fields > 1) + 4 * is_long - 6 * is_short
+    return MLP(width=width, depth=4)
+
+
+def num_params_of(
+    formulation: Formulation, model: AbstractArchitecture | Callable[..., Any]
+) -> int:
+    """The number of trained numbers of a network for this problem."""
+
+    def trained():
+        key = jax.random.key(0)
+        network = network_of(formulation, model, key=key, dtype=jnp.float32)
+        return eqx.filter(network, eqx.is_inexact_array)
+
+    return sum(leaf.size for leaf in jax.tree.leaves(jax.eval_shape(trained)))
+
+
+def network_of(
+    formulation: Formulation,
+    model: AbstractArchitecture | Callable[..., Any],
+    *,
+    key: Key[Array, ""],
+    dtype: Any,
+) -> Callable[..., Any]:
+    """The network before training: built, or the user's own cast to `dtype`."""
+    if not isinstance(model, AbstractArchitecture):
+        return with_dtype(model, dtype)
+    embedding = embedding_of(formulation)
+    each = zip(formulation.domain.coordinates, embedding.counts, strict=True)
+    return model.build(
+        embedding.num_outputs,
+        len(formulation.problem.fields),
+        key=key,
+        dtype=dtype,
+        names=tuple(name for name, count in each for _ in range(count)),
+    )
+
+
+def embedding_of(formulation: Formulation) -> Embedding:
+    """The inputs of the network for each coordinate."""
+    domain = formulation.domain
+    lower, upper = zip(*map(domain.bounds, domain.coordinates), strict=True)
+    modes = tuple(formulation.periods.get(name, 0) for name in domain.coordinates)
+    waves = tuple(formulation.waves.get(name, 0) for name in domain.coordinates)
+    return Embedding(lower, upper, modes, waves)
+
+
+def known_classes() -> dict[str, type]:
+    """The classes that the folder of a solve may name."""
+    return classes_of_rooms(balance_module) | {"Recipe": Recipe}

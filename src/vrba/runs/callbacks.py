@@ -1,0 +1,131 @@
+"""Progress of a run: its plan, and callbacks that report it."""
+
+import abc
+import io
+import sys
+from typing import Any
+
+import equinox as eqx
+from typing_extensions import override
+
+from ..core import format_duration
+
+
+class Plan(eqx.Module):
+    """What a run is about to do, and what it will cost."""
+
+    name: str
+    num_params: int
+    samples: str  # what a step uses, in words
+    dtype: str
+    optimizer: str
+    first_step: int
+    max_steps: int
+    disk_bytes: int
+    seconds_per_step: float = 0.0
+    seconds: float = 0.0
+    folder: str | None = None
+
+    def text(self) -> str:
+        """The plan in one or two sentences."""
+        where = ""
+        if self.folder is not None:
+            where = f" About {self.disk_bytes / 1e6:.0f} MB in {self.folder}."
+        return (
+            f"{self.name}: {self.num_params} parameters in {self.dtype}, {self.samples}"
+            f", {self.optimizer}. About {self.seconds_per_step:.2g} s a step, "
+            f"{format_duration(self.seconds)} in all.{where}"
+        )
+
+
+class AbstractCallback(abc.ABC):
+    """Called when a run starts, at every check, and when it ends."""
+
+    @abc.abstractmethod
+    def on_start(self, plan: Plan) -> None:
+        """Called before the first step."""
+
+    @abc.abstractmethod
+    def on_check(self, entry: dict[str, Any], seconds_left: float) -> None:
+        """Called after each check, with the new entry of the log."""
+
+    @abc.abstractmethod
+    def on_end(self, sentence: str) -> None:
+        """Called after the last step, with the result in one sentence."""
+
+
+class PrintLines(AbstractCallback):
+    """Print one line for each check, to standard error unless a stream is given.
+
+    `prints_result=False` leaves the final sentence to the caller.
+    """
+
+    def __init__(
+        self, stream: io.TextIOBase | None = None, *, prints_result: bool = True
+    ):
+        self._stream, self._prints_result = stream, prints_result
+
+    @override
+    def on_start(self, plan: Plan) -> None:
+        self._write(plan.text())
+
+    @override
+    def on_check(self, entry: dict[str, Any], seconds_left: float) -> None:
+        error = entry.get("error")
+        known = "" if error is None else f"  error {error:.2e}"
+        residual = ""
+        if "residual_l2" in entry:
+            residual = f"  residual {entry['residual_l2']:.2e} "
+            residual += f"(max {entry['residual_max']:.1e})"
+        self._write(
+            f"step {entry['step']:6d}  loss {entry['loss']:.2e}{residual}{known}  "
+            f"{format_duration(entry['seconds'])}, {format_duration(seconds_left)} left"
+        )
+        for warning in entry.get("warnings", []):
+            self._write(f"Warning: {warning}")
+
+    @override
+    def on_end(self, sentence: str) -> None:
+        if self._prints_result:
+            self._write(sentence)
+
+    def _write(self, text: str) -> None:
+        (self._stream or sys.stderr).write(text + "\n")
+
+
+class Silent(AbstractCallback):
+    """Print nothing."""
+
+    @override
+    def on_start(self, plan: Plan) -> None:
+        pass
+
+    @override
+    def on_check(self, entry: dict[str, Any], seconds_left: float) -> None:
+        pass
+
+    @override
+    def on_end(self, sentence: str) -> None:
+        pass
+
+
+class CallbackList(AbstractCallback):
+    """Call several callbacks in order."""
+
+    def __init__(self, *callbacks: AbstractCallback):
+        self._callbacks = callbacks
+
+    @override
+    def on_start(self, plan: Plan) -> None:
+        for callback in self._callbacks:
+            callback.on_start(plan)
+
+    @override
+    def on_check(self, entry: dict[str, Any], seconds_left: float) -> None:
+        for callback in self._callbacks:
+            callback.on_check(entry, seconds_left)
+
+    @override
+    def on_end(self, sentence: str) -> None:
+        for callback in self._callbacks:
+            callback.on_end(sentence)

@@ -1,0 +1,82 @@
+"""The log of a run: entries, warnings, drawn points, and the callback."""
+
+import abc
+from typing import Any
+
+import numpy as np
+
+from ..diagnose import find_warnings, listen
+from .callbacks import AbstractCallback, Plan
+from .folder import RunFolder
+
+Entry = dict[str, Any]
+
+
+class AbstractMeasurements(abc.ABC):
+    """What a run measures at every check."""
+
+    @abc.abstractmethod
+    def start(self, planned_seconds: float, record: list[Entry]) -> None:
+        """Called before the first step, with the time planned for the whole run."""
+
+    @abc.abstractmethod
+    def entry(self, state: Any, check: Any, loss: float, seconds: float) -> Entry:
+        """An entry of the log."""
+
+    @abc.abstractmethod
+    def drawn_points(self, state: Any) -> np.ndarray | None:
+        """The points drawn last, if they are to be stored."""
+
+
+class Logger:
+    """Keeps `record`, the entries of the log, in memory and in the folder."""
+
+    def __init__(
+        self,
+        measurements: AbstractMeasurements,
+        callback: AbstractCallback,
+        folder: RunFolder | None,
+    ):
+        self.measurements, self.callback, self.folder = measurements, callback, folder
+        self.record: list[Entry] = []
+        self._warned: set[str] = set()
+
+    def rewind(self, num_steps: int) -> None:
+        """Go back to the log as it was after a step."""
+        if self.folder is None:
+            return
+        self.record[:] = self.folder.rewind(num_steps)
+        self._warned.update(warning.name for warning in find_warnings(self.record))
+
+    def start(self, plan: Plan, planned_seconds: float) -> None:
+        """Report the plan."""
+        self.measurements.start(planned_seconds, self.record)
+        self.callback.on_start(plan)
+
+    def log(self, state: Any, check: Any, loss: float, seconds: float) -> Entry:
+        """Measure, warn and store; return the entry."""
+        entry = self.measurements.entry(state, check, loss, seconds)
+        self.record.append(entry)
+        self._add_warnings(entry)
+        if self.folder is not None:
+            self.folder.log(entry)
+            self._save_drawn(self.folder, state)
+        return entry
+
+    def report(self, entry: Entry, seconds_left: float) -> None:
+        """Pass an entry to the callback."""
+        self.callback.on_check(entry, seconds_left)
+
+    def _add_warnings(self, entry: Entry) -> None:
+        """Add each warning once, to the entry where it first holds."""
+        new = [w for w in listen(self.record) if w.name not in self._warned]
+        self._warned.update(warning.name for warning in new)
+        if new:
+            entry["warnings"] = [f"{w.text} {w.advice}" for w in new]
+
+    def _save_drawn(self, folder: RunFolder, state: Any) -> None:
+        step = int(state.num_steps)
+        if folder.wants_drawn(step):
+            points = self.measurements.drawn_points(state)
+            if points is not None:
+                folder.save_drawn(step, points)

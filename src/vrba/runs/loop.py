@@ -1,0 +1,115 @@
+"""The training loop: resample, step, check, save, until a limit is reached."""
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+
+from ..core import Status
+from ._base import AbstractTrainer
+from .outcome import StopReason
+
+_CALL_SECONDS = 1.0  # aimed duration of one compiled call
+
+
+class StopFlag:
+    """Whether a signal asked to stop."""
+
+    def __init__(self):
+        self.is_set = False
+
+    def set(self, *_: Any) -> None:
+        """Ask to stop after the current step."""
+        self.is_set = True
+
+
+@contextmanager
+def watch_signals() -> Iterator[StopFlag]:
+    """Set a flag at Ctrl-C, SIGTERM or when the terminal closes.
+
+    A second signal meets the program's own handlers again.
+    """
+    flag = StopFlag()
+    if threading.current_thread() is not threading.main_thread():
+        yield flag
+        return
+    names = [signal.SIGINT, signal.SIGTERM]
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        names.append(signal.SIGHUP)  # set by `nohup`
+    before = {name: signal.getsignal(name) for name in names}
+
+    def stop(number, frame):
+        flag.set()
+        for name, handler in before.items():
+            signal.signal(name, handler)
+
+    for name in names:
+        signal.signal(name, stop)
+    try:
+        yield flag
+    finally:
+        for name, handler in before.items():
+            signal.signal(name, handler)
+
+
+def run_loop(
+    trainer: AbstractTrainer,
+    state: Any,
+    *,
+    max_steps: int,
+    max_seconds: float,
+    seconds: float,
+    seconds_per_step: float,
+    on_check: Callable[[Any, Any, float, float], None],
+    save: Callable[[Any, float], None],
+    save_every: float,
+    flag: StopFlag,
+) -> tuple[Any, StopReason, float]:
+    """Train from `state`, which took `seconds` so far; return state, reason, seconds.
+
+    The clock and the saving decide only when to stop, never what is computed.
+    """
+    recipe = trainer.recipe
+    start = time.monotonic() - seconds
+    clock = lambda: time.monotonic() - start
+    saved = clock()
+    stop_reason = StopReason.steps
+    while int(state.num_steps) < max_steps:
+        if flag.is_set:
+            stop_reason = StopReason.interrupted
+            break
+        if clock() >= max_seconds:
+            stop_reason = StopReason.time
+            break
+        if (reason := trainer.stop_reason(state)) is not None:
+            stop_reason = reason
+            break
+        if trainer.needs_resample(state):
+            state = trainer.resample(state)
+        done = int(state.num_steps)
+        count = min(
+            trainer.resample_every - int(state.num_since_resample),
+            recipe.check_every - done % recipe.check_every,
+            max_steps - done,
+            max(1, int(_CALL_SECONDS / max(seconds_per_step, 1e-6))),
+        )
+        if trainer.is_stage_over(state):  # the pace of the next stage is not known
+            count = 1
+        before = clock()
+        state, steps = trainer.advance(state, count)
+        jax.block_until_ready(state.num_steps)
+        seconds_per_step = (clock() - before) / max(int(steps.num_steps), 1)
+        if bool(steps.info.status == Status.nonfinite_objective):
+            stop_reason = StopReason.not_finite
+            break
+        if int(state.num_steps) % recipe.check_every == 0:
+            state, check = trainer.check(state)
+            on_check(state, check, float(steps.info.value), clock())
+        if clock() - saved >= save_every:
+            save(state, clock())
+            saved = clock()
+    return state, stop_reason, clock()

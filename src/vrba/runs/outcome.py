@@ -1,0 +1,108 @@
+"""How a run ends: codes for files and programs, sentences for people."""
+
+import enum
+from collections.abc import Mapping
+from typing import Any
+
+
+class StopReason(enum.StrEnum):
+    """Why a run ended, as stored in its folder."""
+
+    steps = "steps"
+    time = "time"
+    tolerance = "tolerance"
+    no_descent = "no_descent"
+    no_improvement = "no_improvement"
+    interrupted = "interrupted"
+    not_finite = "not_finite"
+
+    @property
+    def advice(self) -> str:
+        """What happened, and what to try next."""
+        return _ADVICE[self]
+
+
+_ADVICE = {
+    StopReason.steps: "All steps were made. Resume with more steps to go on.",
+    StopReason.time: "The time limit was reached. Resume with more minutes to go on.",
+    StopReason.tolerance: "The tolerance was met.",
+    StopReason.no_descent: (
+        "No step lowers the loss: this is the limit of the precision, or the gradient "
+        "is wrong. Use float64, change the points or the weights, or accept the result."
+    ),
+    StopReason.no_improvement: (
+        "The validation error did not fall for `patience` checks. The selected iterate "
+        "is the best; more data or a smaller network may do better."
+    ),
+    StopReason.interrupted: "Stopped by the user. Resume to go on.",
+    StopReason.not_finite: (
+        "The loss or its gradient became NaN or infinite. Lower the learning rate, use "
+        "float64, or look for a division by zero in the equations."
+    ),
+}
+
+
+class RunStatus(enum.StrEnum):
+    """Whether a run can be used, where that is known."""
+
+    no_step = "no_step"
+    diverged = "diverged"
+
+
+def status_of(stop_reason: StopReason, num_steps: int) -> RunStatus | None:
+    """`diverged`, `no_step`, or `None` where neither holds."""
+    if stop_reason == StopReason.not_finite:
+        return RunStatus.diverged
+    return RunStatus.no_step if num_steps == 0 else None
+
+
+def stop_advice(result: Mapping[str, Any]) -> str:
+    """The advice for the stop reason of a stored result."""
+    code = result.get("stop_reason")
+    return StopReason(code).advice if code else "The run has not ended."
+
+
+def reference_floor(errors: Mapping[str, float]) -> float:
+    """Three times the error of the reference: errors below it are only bounds."""
+    return 3 * errors.get("of_reference", 0.0)
+
+
+def solution_sentence(name: str, result: Mapping[str, Any]) -> str:
+    """The result of solving a problem in one sentence."""
+    text = (
+        f"{name}: residual {result['residual_l2']:.2e} (root mean square on "
+        f"held-out points, largest {result['residual_max']:.1e}) after "
+        f"{result['step']} steps and {result['seconds']:.0f} s"
+    )
+    if result.get("unknowns"):
+        found = [f"{n} = {value:.6g}" for n, value in result["unknowns"].items()]
+        text += f"; {', '.join(found)}"
+    errors, end = result.get("errors"), "." + _no_step_warning(result)
+    if not errors:
+        return f"{text}; there is no reference to compare with{end}"
+    floor = reference_floor(errors)
+    bounded = [max(errors[which], floor) for which in ("selected", "last")]
+    signs = ["<" if errors[w] < floor else "" for w in ("selected", "last")]
+    return text + (
+        f"; relative L2 error {signs[0]}{bounded[0]:.2e} (selected by residual), "
+        f"{signs[1]}{bounded[1]:.2e} (last){end}"
+    )
+
+
+def operator_sentence(name: str, result: Mapping[str, Any]) -> str:
+    """The result of training an operator in one sentence."""
+    errors = result["errors"]
+    return (
+        f"{name}: relative L2 error {errors['selected']:.2e} (selected by validation "
+        f"error), {errors['last']:.2e} (last), mean over the test functions as the "
+        f"network sees them; for the selected iterate the median is "
+        f"{errors['p50']:.2e} and the maximum {errors['max']:.2e}; in physical units "
+        f"{errors['raw']:.2e}; after {result['step']} steps and "
+        f"{result['seconds']:.0f} s.{_no_step_warning(result)}"
+    )
+
+
+def _no_step_warning(result: Mapping[str, Any]) -> str:
+    if result["step"] or result.get("stop_reason") != StopReason.time:
+        return ""
+    return " No step was made: compilation took all of the time. Give more minutes."
