@@ -102,7 +102,10 @@ def _manifest_of(folder: RunFolder | None) -> dict[str, Any]:
 
 
 def _manifest(
-    trainer: OperatorTrainer, pairs: Pairs, file: str | None, minutes: float | None
+    trainer: OperatorTrainer,
+    pairs: Pairs,
+    file: str | None,
+    minutes: float | int | None,
 ) -> dict[str, Any]:
     return {
         "kind": TRAIN,

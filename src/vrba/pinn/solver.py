@@ -117,7 +117,7 @@ def _reopen(
     folder: RunFolder | None,
     problem: Problem | None,
     recipe: Recipe | None,
-    minutes: float | None,
+    minutes: float | int | None,
     allow_change: bool,
 ) -> tuple[Evaluator, dict[str, Any]]:
     """The evaluator of the run in a folder, and its manifest."""

@@ -85,7 +85,12 @@ class RunFolder:
         """The settings of the run; raise unless it is of this version and kind."""
         complaint = f"`{self.path}` is no run folder"
         manifest = read_json(self.manifest_file, complaint)
-        version = manifest.get("format_version")
+        if "format_version" not in manifest:
+            raise BrokenFileError(
+                f"`{self.manifest_file}` is damaged, or was made by another version of "
+                "vrba: it has no `format_version`."
+            )
+        version = manifest["format_version"]
         if version != FORMAT_VERSION:
             raise InputError(
                 f"`{self.path}` has the format version {version}, this vrba reads "

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from vrba.train.about import program, read_commit
+from vrba.runs import describe_program, read_commit
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
@@ -71,6 +71,6 @@ def test_the_environment_of_a_hook_names_another_repository(package, monkeypatch
 
 
 def test_a_run_tells_versions_and_device():
-    found = program()
+    found = describe_program()
     assert found["device"] == "cpu"
     assert {"vrba", "jax", "python", "commit"} < set(found)

@@ -3,12 +3,12 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from train_cases import tiny_recipe
 
 import vrba
+from tests.pinn.cases import tiny_recipe
 from vrba.adapt import presets
+from vrba.pinn import Evaluator, Trainer
 from vrba.problems import AllenCahn, Formulation
-from vrba.train import Trainer
 
 UNBIASED = presets.vrba_sampling(correction=vrba.Unbiased())
 EDGE = "dirichlet x=0"
@@ -43,7 +43,7 @@ class Measured(vrba.Problem):
 
 
 def trainer_of(problem, **settings):
-    return Trainer(Formulation(problem), tiny_recipe(**settings), 0)
+    return Trainer(Evaluator(Formulation(problem), tiny_recipe(**settings), 0))
 
 
 def policy_of(problem, policy):
@@ -103,7 +103,7 @@ def test_how_many_measured_values_are_drawn(num_values, expected, given):
 
 def test_values_that_are_known_exactly_are_all_trained_on_and_checked():
     problem = AllenCahn(is_soft=True, num_initial=64)
-    trainer = Trainer(Formulation(problem), tiny_recipe(), 0)
+    trainer = Trainer(Evaluator(Formulation(problem), tiny_recipe(), 0))
     state = trainer.resample(trainer.init())
     assert sorted(np.asarray(state.ids["initial"])) == list(range(64))
     for rows in (trainer.pools["initial"], trainer.held_out["initial"]):
@@ -111,7 +111,7 @@ def test_values_that_are_known_exactly_are_all_trained_on_and_checked():
 
 
 def test_only_finitely_many_points_can_be_all_trained_on():
-    told = "of `dirichlet x=0` is for finitely many points"
+    told = "of `dirichlet x=0` needs a finite set of points"
     with pytest.raises(ValueError, match=told):
         trainer_of(Edge(vrba.Penalty(holds_out=False)))
 

@@ -15,16 +15,22 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from train_cases import Decay, Edge, tiny_recipe
 
 import vrba
+from tests.pinn.cases import Decay, Edge, tiny_recipe
 from vrba import optim
-from vrba.core import BrokenFileError, checkpoint, is_locked, lock_folder
-from vrba.report import RunRecord
-from vrba.train import RunFolder, Silent, Solution
-from vrba.train.run_folder import describe_problem
-from vrba.train.solution import check_same
-from vrba.train.trainer import Trainer
+from vrba.core import BrokenFileError, is_locked, lock_folder
+from vrba.pinn import Solution, Trainer
+from vrba.problems import Residual
+from vrba.runs import (
+    Checkpointer,
+    RunFolder,
+    RunRecord,
+    Silent,
+    check_same_problem,
+    describe_problem,
+    load_header,
+)
 
 pytestmark = [
     pytest.mark.xdist_group("train"),
@@ -88,34 +94,41 @@ def die_at(monkeypatch, method, is_last):
 
 @pytest.mark.parametrize(
     "method, step",
-    [("advance", 4), ("advance", 9), ("advance", 15), ("redraw", 12), ("redraw", 16)],
-    ids=["adam", "quasi-newton", "levenberg-marquardt", "redraw", "last redraw"],
+    [
+        ("advance", 4),
+        ("advance", 9),
+        ("advance", 15),
+        ("resample", 12),
+        ("resample", 16),
+    ],
+    ids=["adam", "quasi-newton", "levenberg-marquardt", "resample", "last resample"],
 )
 def test_killed_in_each_stage(method, step, unbroken, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         die_at(patch, method, lambda state: int(state.num_steps) >= step)
         with pytest.raises(Killed):
             run(tmp_path / "run")
-    done = checkpoint.load_header(RunFolder(tmp_path / "run").checkpoint("latest"))
+    done = load_header(RunFolder(tmp_path / "run").checkpoint("latest"))
     assert 0 < done["step"] <= step
     assert_as_if_never_stopped(resume(tmp_path / "run"), unbroken)
 
 
-@pytest.mark.parametrize("name", ["coming", "latest"])
+@pytest.mark.parametrize("name", ["incoming", "latest"])
 def test_killed_while_a_checkpoint_is_written(name, unbroken, tmp_path, monkeypatch):
-    whole = checkpoint.write_atomically
+    module = sys.modules[Checkpointer.__module__]
+    whole = module.write_atomically
     count = 0
 
     def dying(path, content):
         nonlocal count
-        count += path.name == "coming.npz"
-        if count == 5 and path.name == "coming.npz":
+        count += path.name == "incoming.npz"
+        if count == 5 and path.name == "incoming.npz":
             path.with_name(f"{name}.npz").write_bytes(content[: len(content) // 2])
             raise Killed
         whole(path, content)
 
     with monkeypatch.context() as patch:
-        patch.setattr(checkpoint, "write_atomically", dying)
+        patch.setattr(module, "write_atomically", dying)
         with pytest.raises(Killed):
             run(tmp_path / "run")
     assert_as_if_never_stopped(resume(tmp_path / "run"), unbroken)
@@ -125,22 +138,22 @@ def die(*args):
     raise Killed
 
 
-def run_until(method, path, monkeypatch):
-    """A run that dies when its folder is asked to do this."""
+def run_until(owner, method, path, monkeypatch):
+    """A run that dies when it calls this method."""
     with monkeypatch.context() as patch:
-        patch.setattr(RunFolder, method, die)
+        patch.setattr(owner, method, die)
         with pytest.raises(Killed):
             run(path)
 
 
 def test_killed_before_the_run_is_described(unbroken, tmp_path, monkeypatch):
-    run_until("write_about", tmp_path / "run", monkeypatch)
+    run_until(RunFolder, "write_manifest", tmp_path / "run", monkeypatch)
     assert_as_if_never_stopped(run(tmp_path / "run"), unbroken)
 
 
 def test_killed_before_the_first_checkpoint(unbroken, tmp_path, monkeypatch):
-    run_until("save", tmp_path / "run", monkeypatch)
-    with pytest.raises(ValueError, match="no checkpoint yet: begin the run again"):
+    run_until(Checkpointer, "save", tmp_path / "run", monkeypatch)
+    with pytest.raises(ValueError, match="no checkpoint yet: start the run again"):
         resume(tmp_path / "run")
     assert_as_if_never_stopped(run(tmp_path / "run"), unbroken)
 
@@ -153,8 +166,8 @@ def test_killed_before_a_checkpoint_takes_its_place(
     whole = os.replace
 
     def dying(source, target):
-        is_rename = str(source).endswith("coming.npz")
-        if is_rename and checkpoint.load_header(source)["step"] >= 9:
+        is_rename = str(source).endswith("incoming.npz")
+        if is_rename and load_header(source)["step"] >= 9:
             raise Killed
         whole(source, target)
 
@@ -174,7 +187,7 @@ def test_all_checkpoints_broken_is_an_error(unbroken, tmp_path):
     for name in ("latest", "previous"):
         file = RunFolder(tmp_path / "run").checkpoint(name)
         file.write_bytes(file.read_bytes()[:-40])
-    with pytest.raises(ValueError, match="No checkpoint .* not whole"):
+    with pytest.raises(ValueError, match="No checkpoint .* incomplete"):
         resume(tmp_path / "run")
 
 
@@ -200,11 +213,11 @@ def test_strange_lines_and_files_do_not_keep_a_run_from_going_on(unbroken, tmp_p
 
 CHILD = """
 import sys, time
-sys.path.insert(0, {tests!r})
+sys.path.insert(0, {root!r})
 import vrba
-from train_cases import Decay, tiny_recipe
-from vrba.train import Silent
-from vrba.train.trainer import Trainer
+from tests.pinn.cases import Decay, tiny_recipe
+from vrba.runs import Silent
+from vrba.pinn import Trainer
 whole = Trainer.advance
 def slow(self, state, count):
     time.sleep(0.05)
@@ -218,14 +231,14 @@ def saved_step(path):
     """Of the latest checkpoint; zero before the first, and while one takes the place of
     another."""
     try:
-        return checkpoint.load_header(RunFolder(path).checkpoint("latest"))["step"]
+        return load_header(RunFolder(path).checkpoint("latest"))["step"]
     except FileNotFoundError:
         return 0
 
 
 def test_kill_9(unbroken, tmp_path):
     path = tmp_path / "run"
-    code = CHILD.format(tests=str(Path(__file__).parent), path=str(path))
+    code = CHILD.format(root=str(Path(__file__).parents[2]), path=str(path))
     with subprocess.Popen([sys.executable, "-c", code]) as child:
         deadline = time.monotonic() + 120
         while time.monotonic() < deadline and child.poll() is None:
@@ -243,7 +256,7 @@ class SignalAtCheck(Silent):
     def __init__(self, number):
         self.number, self.count = number, 0
 
-    def check(self, entry, seconds_left):
+    def on_check(self, entry, seconds_left):
         self.count += 1
         if self.count == 2:
             os.kill(os.getpid(), self.number)
@@ -253,7 +266,7 @@ class SignalAtCheck(Silent):
 def test_signal_stops_with_everything_saved(number, unbroken, tmp_path):
     before = signal.getsignal(number)
     stopped = run(tmp_path / "run", callback=SignalAtCheck(number), save_every=1e9)
-    assert "Stopped" in stopped.result["status"]
+    assert stopped.result["stop_reason"] == "interrupted"
     assert stopped.result["step"] < tiny_recipe().max_steps
     assert signal.getsignal(number) == before
     assert_as_if_never_stopped(resume(tmp_path / "run"), unbroken)
@@ -275,7 +288,7 @@ def test_full_disk_is_said_and_the_last_checkpoint_stays(tmp_path, monkeypatch):
         with pytest.raises(OSError, match="intact.*space"):
             run(tmp_path / "run")
     folder = RunFolder(tmp_path / "run")
-    assert checkpoint.load_header(folder.checkpoint("latest"))["step"] > 0
+    assert load_header(folder.checkpoint("latest"))["step"] > 0
     assert not list(folder.path.rglob("*.part"))
 
 
@@ -302,11 +315,11 @@ class Forced(vrba.Problem):
 def test_problems_are_told_apart_by_what_their_functions_hold():
     scaled = lambda k: lambda x: k * jax.numpy.sin(x)
     about = {"problem": json.loads(json.dumps(describe_problem(Forced(scaled(1.0)))))}
-    check_same(about, Forced(scaled(1.0)), "run")
+    check_same_problem(about, Forced(scaled(1.0)), "run")
     with pytest.raises(ValueError, match="with another settings"):
-        check_same(about, Forced(scaled(50.0)), "run")
+        check_same_problem(about, Forced(scaled(50.0)), "run")
     del about["problem"]["settings"]["force"]["code"]  # as older folders have it
-    check_same(about, Forced(scaled(50.0)), "run")
+    check_same_problem(about, Forced(scaled(50.0)), "run")
 
 
 def test_a_problem_that_was_typed_is_told_by_its_code():
@@ -325,12 +338,12 @@ class Typed(vrba.Problem):
         return names["Typed"]()
 
     about = {"problem": describe_problem(typed(1, "+"))}
-    check_same(about, typed(1, "+"), "run")
+    check_same_problem(about, typed(1, "+"), "run")
     for other in (typed(2, "+"), typed(1, "-")):
         with pytest.raises(ValueError, match="with another code"):
-            check_same(about, other, "run")
+            check_same_problem(about, other, "run")
     del about["problem"]["code"]  # as older folders have it
-    check_same(about, typed(2, "+"), "run")
+    check_same_problem(about, typed(2, "+"), "run")
 
 
 def test_folder_of_another_run_is_refused(unbroken):
@@ -345,14 +358,14 @@ def test_a_folder_at_work_is_refused(unbroken, tmp_path):
     class Intruder(Silent):
         complaints = []
 
-        def check(self, entry, seconds_left):
+        def on_check(self, entry, seconds_left):
             for start in (run, resume):
-                with pytest.raises(ValueError, match="at work in|holds a run") as told:
+                with pytest.raises(ValueError, match="in use by|holds a run") as told:
                     start(tmp_path / "run")
                 self.complaints.append(str(told.value))
 
     whole = run(tmp_path / "run", callback=Intruder())
-    assert f"at work in another process ({os.getpid()})" in Intruder.complaints[1]
+    assert f"in use by another process ({os.getpid()})" in Intruder.complaints[1]
     assert_as_if_never_stopped(whole, unbroken)
     assert_as_if_never_stopped(resume(tmp_path / "run"), unbroken)
     assert not (tmp_path / "run" / "lock").exists()
@@ -362,7 +375,7 @@ def test_two_runs_that_begin_at_once_do_not_share_a_folder(tmp_path):
     path = tmp_path / "run"
     with (
         lock_folder(path),
-        pytest.raises(ValueError, match="at work in another process"),
+        pytest.raises(ValueError, match="in use by another process"),
     ):
         run(path)
     assert not path.exists()  # nothing came into it
@@ -415,7 +428,7 @@ def test_a_run_that_ended_keeps_its_solution_until_there_is_more(tmp_path, monke
             vrba.solve(Decay(), run=tmp_path / "run", callback=Silent(), **longer)
     found = Solution.load(tmp_path / "run", problem=Decay())
     assert is_same(found, ended)
-    for key in ("status", "errors", "selected_step", "score"):
+    for key in ("stop_reason", "errors", "selected_step", "score"):
         assert found.result[key] == ended.result[key]
 
 
@@ -435,7 +448,7 @@ def test_a_worse_end_does_not_replace_a_better_one(tmp_path, monkeypatch):
         with pytest.raises(Killed):
             trained(9.0, 12, resume=True)
     found = Solution.load(tmp_path / "run", problem=Decay())
-    assert found.result["status"] == "The run has not ended."
+    assert "stop_reason" not in found.result
     again = trained(9.0, 12, resume=True)
     assert again.result["last_score"] > ended.result["last_score"]
     for one in (found, again):
@@ -448,7 +461,7 @@ def test_a_worse_end_does_not_replace_a_better_one(tmp_path, monkeypatch):
 def test_scores_are_kept_while_nothing_else_changes(unbroken, tmp_path, monkeypatch):
     """More steps and the size of blocks do not change what a score says."""
     run(tmp_path / "run")
-    monkeypatch.setattr("vrba.train.run._judged_anew", pytest.fail)
+    monkeypatch.setattr(Checkpointer, "rescore", pytest.fail)
     found = resume(tmp_path / "run", recipe=tiny_recipe(max_steps=23))
     assert found.result["step"] == 23
 
@@ -456,9 +469,9 @@ def test_scores_are_kept_while_nothing_else_changes(unbroken, tmp_path, monkeypa
 def test_a_comment_in_the_file_loses_no_solution(tmp_path, monkeypatch):
     """Judged again, by a problem that is described otherwise."""
     ended = run(tmp_path / "run")
-    about = RunFolder(tmp_path / "run").about()
+    about = RunFolder(tmp_path / "run").read_manifest()
     about["problem"]["source"] = "another"
-    RunFolder(tmp_path / "run").write_about(about)
+    RunFolder(tmp_path / "run").write_manifest(about)
     again = resume(tmp_path / "run", allow_change=True)
     assert is_same(again, ended)
     assert again.result["selected_step"] == ended.result["selected_step"]
@@ -494,10 +507,10 @@ def test_a_changed_recipe_is_written_down(unbroken, tmp_path):
     longer = tiny_recipe(max_steps=23, resample_every=5)
     with_more = {"resume": True, "callback": Silent()}
     vrba.solve(Decay(), longer, run=tmp_path / "run", minutes=9, **with_more)
-    about = RunFolder(tmp_path / "run").about()
+    about = RunFolder(tmp_path / "run").read_manifest()
     assert about["minutes"] == 9 and about["recipe"]["resample_every"] == 5
     again = vrba.solve(Decay(), run=tmp_path / "run", **with_more)
-    assert again.trainer.recipe.max_steps == 23 and again.result["step"] == 23
+    assert again.recipe.max_steps == 23 and again.result["step"] == 23
 
 
 def test_a_saved_solution_is_not_resumed(unbroken, tmp_path):
@@ -514,7 +527,7 @@ def test_a_run_that_has_not_ended_can_be_looked_at(unbroken, tmp_path, monkeypat
             run(tmp_path / "run")
     found = Solution.load(tmp_path / "run", problem=Decay())
     assert "residual" in repr(found)
-    assert found.result["status"] == "The run has not ended."
+    assert "stop_reason" not in found.result
     assert found.result["step"] == 8 and "checksum" not in found.result
 
 
@@ -525,7 +538,7 @@ def test_a_run_that_goes_on_has_not_ended(unbroken, tmp_path):
     seen = []
 
     class Look(Silent):
-        def begin(self, plan):
+        def on_start(self, plan):
             seen.append(RunRecord.read(path).has_ended)
 
     resume(path, callback=Look())
@@ -544,7 +557,7 @@ def test_other_policies_terms_and_types_resume(tmp_path, monkeypatch):
             optim.QuasiNewton(search=optim.Backtracking()),
         ),
         policy=vrba.presets.vrba_weighting(),
-        balance=vrba.GradientNorms(),
+        balance=vrba.pinn.GradientNorms(),
         scans_pool=False,
         resample_every=2,
         max_steps=11,
@@ -562,16 +575,45 @@ def test_other_policies_terms_and_types_resume(tmp_path, monkeypatch):
     assert is_same(found, whole)
 
 
-@pytest.mark.parametrize(
-    "content", [b"{}", b"[]", b"null", b"\xff", b'{"format": 3, "problem": {}}']
-)
-def test_a_damaged_description_is_named(content, tmp_path):
-    (tmp_path / "recipe.json").write_bytes(content)
-    for read in (Solution.load, vrba.Operator.load, resume):
-        if read is vrba.Operator.load and b"problem" in content:
-            continue
-        with pytest.raises(BrokenFileError, match="recipe.json` is damaged"):
-            read(tmp_path)
+DAMAGED = (b"{}", b"[]", b"null", b"\xff", b'{"format_version": 1, "kind": "x"}')
+
+
+def test_a_damaged_manifest_is_named(tmp_path):
+    for content in DAMAGED:
+        (tmp_path / "recipe.json").write_bytes(content)
+        for read in (Solution.load, vrba.Operator.load, resume):
+            with pytest.raises(BrokenFileError, match="recipe.json` is damaged"):
+                read(tmp_path)
+    manifest = {"format_version": 1, "kind": "solve", "problem": {}}
+    (tmp_path / "recipe.json").write_text(json.dumps(manifest))
+    with pytest.raises(BrokenFileError, match="it has no `seed`"):
+        Solution.load(tmp_path)
+    with pytest.raises(ValueError, match="is a run of `vrba solve`"):
+        vrba.Operator.load(tmp_path)
+
+
+def test_a_folder_of_another_format_version_is_refused(unbroken, tmp_path):
+    path = shutil.copytree(unbroken[1], tmp_path / "run")
+    manifest = json.loads((path / "recipe.json").read_text())
+    (path / "recipe.json").write_text(json.dumps(manifest | {"format_version": 0}))
+    for read in (RunRecord.read, resume, lambda p: Solution.load(p, problem=Decay())):
+        with pytest.raises(ValueError, match="has the format version 0, .* version 1"):
+            read(path)
+
+
+def test_loading_a_solution_draws_no_points(unbroken, monkeypatch):
+    whole, counts = Residual.sample, []
+
+    def counting(self, count, *, seed):
+        counts.append(count)
+        return whole(self, count, seed=seed)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Residual, "sample", counting)
+        loaded = Solution.load(unbroken[1], problem=Decay())
+    assert max(counts, default=0) <= 1  # one, to find the shape of the residual
+    assert is_same(loaded, unbroken[0])
+    assert loaded(0.5) == unbroken[0](0.5)
 
 
 def test_loading_runs_no_code(unbroken, tmp_path):
@@ -580,7 +622,7 @@ def test_loading_runs_no_code(unbroken, tmp_path):
         Solution.load(path)
     loaded = Solution.load(path, problem=Decay())
     assert is_same(loaded, unbroken[0])
-    about = json.loads(RunFolder(path).recipe_file.read_text())
+    about = json.loads(RunFolder(path).manifest_file.read_text())
     about["recipe"]["policy"]["class"] = "os.system"
     (tmp_path / "recipe.json").write_text(json.dumps(about))
     with pytest.raises(ValueError, match="`os.system` is not known"):

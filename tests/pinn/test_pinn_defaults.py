@@ -4,13 +4,13 @@ import equinox as eqx
 import jax
 import numpy as np
 import pytest
-from train_cases import Decay, Edge, tiny_recipe
 
 import vrba
+from tests.pinn.cases import Decay, Edge, tiny_recipe
 from vrba import optim
 from vrba.cli.recipe import RecipeFlags, new_recipe
+from vrba.pinn import Evaluator, Trainer, default_recipe
 from vrba.problems import Formulation
-from vrba.train import Trainer, default_recipe
 
 pytestmark = pytest.mark.xdist_group("train")
 
@@ -27,16 +27,16 @@ def redraw_and_advance(trainer, state):
     ("optimizer", "policy"),
     [
         (optim.Adam(), POLICY),
-        (MATRIX_FREE, vrba.Causal(POLICY)),
-        (optim.Adam(), vrba.TimeWindowWeights(vrba.Capped(POLICY))),
-        (optim.Adam(), vrba.LocalAverage(POLICY)),
+        (MATRIX_FREE, vrba.adapt.Causal(POLICY)),
+        (optim.Adam(), vrba.adapt.TimeWindowWeights(vrba.adapt.Capped(POLICY))),
+        (optim.Adam(), vrba.adapt.LocalAverage(POLICY)),
     ],
     ids=["adam", "causal", "windows", "local-average"],
 )
 def test_no_array_of_a_run_is_read_by_the_host(optimizer, policy):
     """With every array abstract, pools too, reading one would raise an error."""
     recipe = tiny_recipe(optimizer=optimizer, policy=policy)
-    trainer = Trainer(Formulation(Edge()), recipe, 0)
+    trainer = Trainer(Evaluator(Formulation(Edge()), recipe, 0))
     state = trainer.init()
     after = eqx.filter_eval_shape(redraw_and_advance, trainer, state)
     shapes = lambda tree: [np.shape(leaf) for leaf in jax.tree.leaves(tree)]
@@ -45,7 +45,7 @@ def test_no_array_of_a_run_is_read_by_the_host(optimizer, policy):
 
 def test_the_host_solver_does_read_arrays():
     recipe = tiny_recipe(optimizer=optim.LevenbergMarquardt(optim.SmallestDamping()))
-    trainer = Trainer(Formulation(Decay()), recipe, 0)
+    trainer = Trainer(Evaluator(Formulation(Decay()), recipe, 0))
     state = trainer.init()
     with pytest.raises(ValueError, match="HostCholesky"):
         eqx.filter_eval_shape(redraw_and_advance, trainer, state)
@@ -53,7 +53,7 @@ def test_the_host_solver_does_read_arrays():
 
 def num_params(width):
     recipe = tiny_recipe(model=vrba.MLP(width=width))
-    return Trainer(Formulation(Decay()), recipe, 0).num_params
+    return Trainer(Evaluator(Formulation(Decay()), recipe, 0)).num_params
 
 
 def test_large_networks_get_an_optimizer_without_a_matrix():

@@ -9,16 +9,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from train_cases import Decay, Edge, tiny_recipe
+from vrba.pinn import Budget
+from vrba.pinn import grid_residuals
 
 import vrba
+from tests.pinn.cases import Decay, Edge, tiny_recipe
 from vrba import diagnose, optim
 from vrba.core import flatten_gradient
 from vrba.optim import LeastSquares
+from vrba.pinn import Evaluator, Trainer, diagnostics
 from vrba.problems import EQUATIONS, Formulation
-from vrba.train import Lines, Silent, Trainer, diagnostics
-from vrba.train.diagnostics import Budget
-from vrba.train.snapshot import _residuals
+from vrba.runs import PrintLines, Silent
 
 pytestmark = pytest.mark.xdist_group("train")
 
@@ -53,7 +54,7 @@ class Peak(vrba.Problem):
 
 def collapsing():
     """All weight goes to where the residual is largest."""
-    policy = tilted(vrba.Power(60.0))
+    policy = tilted(vrba.adapt.Power(60.0))
     return run(Peak(), first_order(policy=policy, pool_size=1024))
 
 
@@ -167,9 +168,11 @@ def test_a_sound_run_is_silent(watched):
 
 def test_log_agrees_with_the_functions(watched):
     """What is logged is what `vrba.diagnose` says of the run's own arrays."""
-    trainer, entry = watched.trainer, watched.record[-1]
+    trainer, entry = Trainer(watched.evaluator), watched.record[-1]
     rows = trainer.pools[EQUATIONS]
-    residual = np.asarray(trainer.residual(watched.last_params, EQUATIONS, rows))
+    residual = np.asarray(
+        trainer.evaluator.residual(watched.last_params, EQUATIONS, rows)
+    )
     size = np.abs(residual[:, 0])
     assert entry["step"] == watched.result["step"]
     assert entry["variance_r2"] == pytest.approx(np.var(size**2), rel=1e-9)
@@ -178,7 +181,11 @@ def test_log_agrees_with_the_functions(watched):
     assert entry["effective_share"] == pytest.approx(share, rel=1e-9)
     x = np.asarray(trainer.held_out[EQUATIONS][0])[:, 0]
     slope = jax.vmap(
-        jax.grad(lambda x: trainer.fields(watched.last_params, x[None, None])["u"][0])
+        jax.grad(
+            lambda x: trainer.evaluator.fields(watched.last_params, x[None, None])["u"][
+                0
+            ]
+        )
     )(jnp.asarray(x))
     assert entry["geometric_complexity"] == pytest.approx(
         float(np.mean(slope**2)), rel=1e-6
@@ -186,7 +193,7 @@ def test_log_agrees_with_the_functions(watched):
 
 
 def test_partition_gradients_average_to_the_whole():
-    trainer = Trainer(Formulation(Edge()), tiny_recipe(), 0)
+    trainer = Trainer(Evaluator(Formulation(Edge()), tiny_recipe(), 0))
     state = trainer.resample(trainer.init())
     terms = diagnostics.terms_of(trainer, state)
     parts, others = diagnostics._gradients(terms, state.params, 8)
@@ -201,17 +208,17 @@ def test_partition_gradients_average_to_the_whole():
 
 def gap_of(policy):
     """That of a fresh tilt."""
-    trainer = Trainer(Formulation(Peak()), tiny_recipe(policy=policy), 0)
+    trainer = Trainer(Evaluator(Formulation(Peak()), tiny_recipe(policy=policy), 0))
     state = trainer.resample(trainer.init())
     rows = trainer.pools[EQUATIONS]
-    residual = trainer.residual(state.params, EQUATIONS, rows)
+    residual = trainer.evaluator.residual(state.params, EQUATIONS, rows)
     return diagnostics._gap(trainer, state, np.abs(residual[:, 0]))
 
 
 def test_gap_of_a_fresh_exponential_tilt_vanishes():
     """Only the exponential has no gap when merely rescaled."""
     exponential, quadratic = (
-        gap_of(tilted(potential, temperature=vrba.Fixed(0.1)))
+        gap_of(tilted(potential, temperature=vrba.adapt.Fixed(0.1)))
         for potential in (vrba.Exponential(), vrba.Quadratic())
     )
     assert abs(exponential) < 1e-12 and quadratic > 1e-3
@@ -219,8 +226,10 @@ def test_gap_of_a_fresh_exponential_tilt_vanishes():
 
 def test_gap_of_a_wrapped_policy():
     """Around a policy that keeps its own state, one that has none, and both at once."""
-    inner = tilted(vrba.Quadratic(), temperature=vrba.Fixed(0.1))
-    around = vrba.LocalAverage(vrba.Capped(inner, 1e9), 1)  # neither changes anything
+    inner = tilted(vrba.Quadratic(), temperature=vrba.adapt.Fixed(0.1))
+    around = vrba.adapt.LocalAverage(
+        vrba.adapt.Capped(inner, 1e9), 1
+    )  # neither changes anything
     assert gap_of(around) == pytest.approx(gap_of(inner), rel=1e-10)
 
 
@@ -315,10 +324,10 @@ def test_alarm_is_silent(alarm, record):
 
 def test_a_run_that_cannot_be_diagnosed_goes_on(monkeypatch):
     def fail(*_, **__):
-        raise ValueError("no mass")
+        raise vrba.InputError("no mass")
 
-    module = sys.modules["vrba.train.solve"]  # the name is that of the function
-    monkeypatch.setattr(module, "diagnose_run", fail)
+    module = sys.modules["vrba.pinn.measurements"]
+    monkeypatch.setattr(module, "diagnose", fail)
     solution = run(Edge(), first_order(max_steps=15, check_every=3))
     assert solution.record[-1]["not_diagnosed"] == "no mass"
     assert solution.result["step"] == 15
@@ -326,7 +335,7 @@ def test_a_run_that_cannot_be_diagnosed_goes_on(monkeypatch):
 
 def test_documented_keys_are_those_of_the_log(watched):
     """Every number of the log that is explained exists, and the reverse."""
-    page = Path(__file__).parents[1] / "docs" / "diagnosing.md"
+    page = Path(__file__).parents[2] / "docs" / "diagnosing.md"
     rows = [line for line in page.read_text().splitlines() if line.startswith("| `")]
     told = {
         name.split(" ")[0]
@@ -341,7 +350,7 @@ def test_documented_keys_are_those_of_the_log(watched):
 
 
 def test_points_drawn_over_time_are_kept(watched):
-    folder = vrba.train.RunFolder(watched.run)
+    folder = vrba.runs.RunFolder(watched.run)
     files = folder.drawn_files()
     assert list(files) == [3, 6, 12, 24]
     points = np.load(files[12], allow_pickle=False)
@@ -349,7 +358,7 @@ def test_points_drawn_over_time_are_kept(watched):
 
 
 def test_fields_hold_residuals_and_weights(watched):
-    with np.load(vrba.train.RunFolder(watched.run).fields_file) as file:
+    with np.load(vrba.runs.RunFolder(watched.run).fields_file) as file:
         fields = dict(file)
     label = str(fields["residuals"][0])
     assert label == "decay"
@@ -363,7 +372,7 @@ def test_fields_hold_residuals_and_weights(watched):
 def test_residuals_on_a_grid_of_any_size(watched, num_points):
     """Few or many times as large as the pool, which has 64 points."""
     x = np.linspace(0, 2, num_points)
-    found = _residuals(watched, [x])
+    found = grid_residuals(watched.evaluator, watched.params, [x], 64)
     assert found.shape == (num_points, 1)
     expected = watched.residual(x)["decay"]
     np.testing.assert_allclose(found[:, 0], expected, rtol=1e-12, atol=1e-14)
@@ -380,6 +389,6 @@ def test_a_run_that_ends_for_failed_steps_says_so():
 
 
 def test_warnings_are_told(capsys):
-    stuck(callback=Lines())
+    stuck(callback=PrintLines())
     told = capsys.readouterr().err
     assert told.count("Warning: Line searches fail") == 1

@@ -9,26 +9,24 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from vrba.operators import relative_errors
+from vrba.operators import fingerprint, is_same_data
 
 import vrba
 from vrba import adapt, data
-from vrba.train import (
-    AbstractCallback,
+from vrba.operators import (
     Drawn,
     Epochs,
-    Frame,
     MeanSquare,
     OperatorRecipe,
     OperatorTrainer,
     Relative,
     Samples,
     Scaling,
-    Silent,
     Sobolev,
     train_operator,
 )
-from vrba.train.operator_network import relative_errors
-from vrba.train.train_operator import fingerprint, is_same_data
+from vrba.runs import AbstractCallback, Silent
 
 pytestmark = pytest.mark.xdist_group("operators")
 
@@ -103,14 +101,14 @@ def same(first, second):
 class Stop(AbstractCallback):
     """Ctrl-C at the first check."""
 
-    def begin(self, plan):
+    def on_start(self, plan):
         pass
 
-    def check(self, entry, seconds_left):
+    def on_check(self, entry, seconds_left):
         if entry["step"] == 5:
             signal.raise_signal(signal.SIGINT)
 
-    def end(self, sentence):
+    def on_end(self, sentence):
         pass
 
 
