@@ -22,7 +22,7 @@ from ..core import (
 )
 from ..fields import choose_block_size, closure, in_blocks
 from ..models import Embedding
-from ..optim import LeastSquares, PointTerm, Sequence, Steps, advance
+from ..optim import AdvanceInfo, LeastSquares, PointTerm, Sequence, advance
 from ..problems import (
     EQUATIONS,
     Extended,
@@ -212,7 +212,9 @@ class Trainer(AbstractTrainer):
         inner = change(optimizer, self.objective(state), state.params, inner)
         return replaced(state, optimizer=inner)
 
-    def advance(self, state: TrainState, num_steps: int) -> tuple[TrainState, Steps]:
+    def advance(
+        self, state: TrainState, num_steps: int
+    ) -> tuple[TrainState, AdvanceInfo]:
         """Steps on the points at hand; if none leads on, the next redraw is due."""
         params, inner, steps = advance(
             self.recipe.optimizer,
@@ -220,7 +222,7 @@ class Trainer(AbstractTrainer):
             state.params,
             state.optimizer,
             num_steps,
-            room=max(self.recipe.resample_every, num_steps),
+            capacity=max(self.recipe.resample_every, num_steps),
         )
         is_stuck = steps.info.is_stuck
         since = state.num_since_resample + steps.num_steps
