@@ -49,7 +49,10 @@ def chosen(name):
     return QuasiNewton(Chosen(jnp.asarray(sorted(RULES).index(name))))
 
 
-@pytest.mark.parametrize(("size", "num_starts"), [(2, 8), (20, 4), (100, 1)])
+@pytest.mark.parametrize(
+    ("size", "num_starts"),
+    [(2, 8), (20, 4), (40, 1), pytest.param(100, 1, marks=pytest.mark.slow)],
+)
 def test_rosenbrock_from_every_start(size, num_starts):
     for name in RULES:
         check_rosenbrock(name, size, num_starts)
