@@ -88,7 +88,7 @@ def race_ours(optimizer, objective, params, seconds: float) -> tuple[Curve, int]
         optimizer,
         max_steps=10_000_000,
         steps_per_call=steps_per_call,
-        target=TARGET / 100,
+        target_loss=TARGET / 100,
         **more,
     )
     curve = []

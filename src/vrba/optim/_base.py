@@ -1,4 +1,4 @@
-"""The interface of an optimizer: settings here, state apart, one step at a time."""
+"""The interfaces of objectives and optimizers."""
 
 import abc
 from typing import Any
@@ -6,16 +6,50 @@ from typing import Any
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
+from typing_extensions import override
 
 from ..core import InputError, Status
-from .objective import AbstractObjective
+
+
+class AbstractObjective(eqx.Module):
+    """A loss as a function of the parameters.
+
+    Its arrays (points, weights) are arguments of the compiled program. An objective
+    with other values of the same shapes does not compile again.
+    """
+
+    @abc.abstractmethod
+    def value(self, params: Any) -> Float[Array, ""]:
+        """Return the loss."""
+
+    @abc.abstractmethod
+    def value_and_gradient(self, params: Any) -> tuple[Float[Array, ""], Any]:
+        """Return the loss and its gradient in JAX's convention, shaped as `params`."""
+
+
+class AbstractObjectiveStream(eqx.Module):
+    """A new objective for every step, for example the loss of a random mini-batch.
+
+    The stream holds settings and data. What changes from step to step (a random key, a
+    counter, weights) is its state, a pytree that `advance_stream` carries.
+    """
+
+    @abc.abstractmethod
+    def next_objective(
+        self, stream_state: Any, params: Any
+    ) -> tuple[AbstractObjective, Any]:
+        """Return the objective of the next step at `params`, and the new stream state.
+
+        The call is part of the compiled loop. The arrays of the new state must have
+        the shapes and types of the old ones.
+        """
 
 
 class AbstractInfo(eqx.Module):
-    """What happened in a step. `is_stuck`: no step lowers this objective.
+    """Measurements of one step. `is_stuck`: no step lowers this objective.
 
-    Loss and gradient are those where the step ended, unless the class says that they
-    are those where it began; a run that stops for them then takes the step back.
+    `value` and `gradient_norm` belong to the parameters after the step. If
+    `value_is_old` or `gradient_is_old` is true, they belong to those before it.
     """
 
     value_is_old: eqx.AbstractClassVar[bool]
@@ -28,33 +62,36 @@ class AbstractInfo(eqx.Module):
 
 
 class AbstractOptimizer(eqx.Module):
-    """Settings of a method. Within a step the objective is frozen; if its points or
-    weights change between steps, `objective_changed` must be told."""
+    """Settings of an optimization method; its state is a separate pytree.
+
+    The objective is constant within a step. If its points or weights change between
+    steps, call `objective_changed` before the next step.
+    """
 
     @abc.abstractmethod
     def init(self, objective: AbstractObjective, params: Any) -> Any:
-        """The state before the first step."""
+        """Return the state before the first step."""
 
     @abc.abstractmethod
     def step(
         self, objective: AbstractObjective, params: Any, state: Any
     ) -> tuple[Any, Any, AbstractInfo]:
-        """One step: new parameters, new state, and what happened."""
+        """Make one step; return the new parameters, the new state and an info."""
 
     @abc.abstractmethod
     def objective_changed(
         self, objective: AbstractObjective, params: Any, state: Any
     ) -> Any:
-        """The state for an objective whose points or weights are new."""
+        """Return the state adapted to an objective with new points or weights."""
 
     @property
     @abc.abstractmethod
     def needs_residuals(self) -> bool:
-        """Whether the objective must be least squares, not just a loss."""
+        """Whether the objective must be an `AbstractLeastSquares`."""
 
     @abc.abstractmethod
     def is_compiled(self, state: Any) -> bool:
-        """Whether the next steps may be compiled into one loop."""
+        """Whether `step` can be traced by JAX and compiled into a loop."""
 
     @abc.abstractmethod
     def is_stage_over(self, state: Any) -> Bool[Array, ""]:
@@ -62,25 +99,25 @@ class AbstractOptimizer(eqx.Module):
 
     @abc.abstractmethod
     def next_stage(self, objective: AbstractObjective, params: Any, state: Any) -> Any:
-        """The state to go on with, possibly of another structure."""
+        """Return the state of the next stage; its structure may differ."""
 
 
 class AbstractMethod(AbstractOptimizer):
-    """An optimizer that stays the same from its first step to its last."""
+    """An optimizer with a single stage."""
 
+    @override
     def is_stage_over(self, state: Any) -> Bool[Array, ""]:
-        """Never."""
         return jnp.zeros((), bool)
 
+    @override
     def next_stage(self, objective: AbstractObjective, params: Any, state: Any) -> Any:
-        """There is nothing to turn to."""
         return state
 
 
-def check_type(value: Float[Array, ""], vector: Float[Array, " params"]) -> None:
-    """Refuses a loss of another type than its parameters."""
+def check_dtype(value: Float[Array, ""], vector: Float[Array, " params"]) -> None:
+    """Raise if the loss and the parameters differ in dtype."""
     if value.dtype != vector.dtype:
         raise InputError(
-            f"The objective is {value.dtype} where `params` is {vector.dtype}: convert "
-            "the data or the parameters, so that both are the same."
+            f"The objective returns {value.dtype}, but `params` is {vector.dtype}: "
+            "convert the data or the parameters to the same dtype."
         )

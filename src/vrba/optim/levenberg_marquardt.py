@@ -6,13 +6,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
+from typing_extensions import override
 
 from ..core import InputError, Status, check_positive, flatten, select_tree
-from ._base import AbstractInfo, AbstractMethod, check_type
+from ._base import AbstractInfo, AbstractMethod, AbstractObjective, check_dtype
 from .accelerations import AbstractAcceleration, FiniteDifference
 from .dampings import AbstractDamping, SmallestDamping
-from .least_squares import AbstractLeastSquares
-from .objective import AbstractObjective, value_of
+from .objectives import AbstractLeastSquares, compiled_value
 from .solvers import AbstractSolver, Cholesky, HostCholesky
 
 Scalar = Float[Array, ""]
@@ -20,7 +20,7 @@ Vector = Float[Array, " params"]
 
 
 class LevenbergMarquardtState(eqx.Module):
-    """The loss, the damping and the scale it is measured against."""
+    """The loss, the damping, and the scale of the system it belongs to."""
 
     value: Scalar
     damping: Any
@@ -28,7 +28,7 @@ class LevenbergMarquardtState(eqx.Module):
 
 
 class LevenbergMarquardtInfo(AbstractInfo):
-    """What happened. `gradient_norm` is that where the step began."""
+    """Measurements of one step. `gradient_norm` is that before the step."""
 
     value_is_old: ClassVar[bool] = False
     gradient_is_old: ClassVar[bool] = True
@@ -43,7 +43,7 @@ class LevenbergMarquardtInfo(AbstractInfo):
 
 
 class _Trials(eqx.Module):
-    """The trials of one step: the damping's state, and the best trial so far."""
+    """The trials of one step: the state of the damping, and the last trial kept."""
 
     damping: Any
     vector: Vector
@@ -51,80 +51,82 @@ class _Trials(eqx.Module):
     has_kept: Bool[Array, ""]
 
 
-def best_solver() -> AbstractSolver:
-    """The host's BLAS on a CPU, compiled products elsewhere."""
+def default_solver() -> AbstractSolver:
+    """Return `HostCholesky` on a CPU, `Cholesky` on other devices."""
     return HostCholesky() if jax.default_backend() == "cpu" else Cholesky()
 
 
 class LevenbergMarquardt(AbstractMethod):
     """Steps `d1 + d2`: `(J'J + mu I) d1 = -J'r`, `(J'J + mu I) d2 = -J' r_vv / 2`.
 
-    `mu` by the `damping` rule, `r_vv` by the `acceleration`. Where
-    `|d2| > max_bend |d1|`, `d2` is left out, and the trial is rejected unless the
-    linear model alone foresees it (a gain of `plain_gain`): then `d2` was round-off.
-    `solver` not given: the host's BLAS on a CPU.
-    Points and weights may change between steps: nothing but `mu` is remembered, as a
-    share of the trace of `J'J`.
+    The `damping` chooses `mu`, the `acceleration` computes `r_vv`. If `|d2|` exceeds
+    `max_acceleration |d1|`, the trial omits `d2`. It is then rejected unless the linear
+    model alone predicts the decrease, with a gain of at least `min_linear_gain`: in
+    that case `d2` was round-off. Default solver: `HostCholesky` on a CPU, else
+    `Cholesky`. Points and weights may change between steps: the state keeps only `mu`,
+    relative to the trace of `J'J`.
     """
 
     damping: AbstractDamping = SmallestDamping()
     acceleration: AbstractAcceleration = FiniteDifference()
-    solver: AbstractSolver = eqx.field(default_factory=best_solver)
-    max_bend: float = 0.75
-    plain_gain: float = 0.75
+    solver: AbstractSolver = eqx.field(default_factory=default_solver)
+    max_acceleration: float = 0.75
+    min_linear_gain: float = 0.75
 
     def __check_init__(self):
-        """Settings in range."""
-        check_positive(max_bend=self.max_bend, plain_gain=self.plain_gain)
+        """Check that the settings are in range."""
+        check_positive(
+            max_acceleration=self.max_acceleration, min_linear_gain=self.min_linear_gain
+        )
 
     @property
+    @override
     def needs_residuals(self) -> bool:
-        """The objective must be least squares."""
         return True
 
+    @override
     def is_compiled(self, state: Any) -> bool:
-        """If the solver is."""
         return self.solver.is_compiled
 
+    @override
     def init(
         self, objective: AbstractObjective, params: Any
     ) -> LevenbergMarquardtState:
-        """The loss, and a damping that no step has set."""
         if not isinstance(objective, AbstractLeastSquares):
             raise InputError(
-                f"`objective` must be `LeastSquares`, got {type(objective).__name__}."
+                f"`objective` must be a `LeastSquares`, got {type(objective).__name__}."
             )
-        value = value_of(objective, params)
-        check_type(value, flatten(params)[0])
+        value = compiled_value(objective, params)
+        check_dtype(value, flatten(params)[0])
         damping = self.damping.init(value.dtype)
         return LevenbergMarquardtState(value, damping, jnp.zeros_like(value))
 
+    @override
     def objective_changed(
         self,
         objective: AbstractObjective,
         params: Any,
         state: LevenbergMarquardtState,
     ) -> LevenbergMarquardtState:
-        """The loss anew; the damping is kept."""
-        return eqx.tree_at(lambda s: s.value, state, value_of(objective, params))
+        return eqx.tree_at(lambda s: s.value, state, compiled_value(objective, params))
 
+    @override
     def step(
         self, objective: Any, params: Any, state: LevenbergMarquardtState
     ) -> tuple[Any, LevenbergMarquardtState, LevenbergMarquardtInfo]:
-        """Assembles once, then tries dampings."""
         vector, rebuild = flatten(params)
         is_first = state.scale == 0
         relative = state.damping.damping / jnp.where(is_first, 1, state.scale)
         system = self.solver.assemble(objective, params, relative)
         scale = jnp.asarray(system.scale, vector.dtype)
-        smallest = self.solver.smallest(system) * scale
+        min_damping = self.solver.min_damping(system) * scale
         factor = scale / jnp.where(is_first, 1, state.scale)
-        damping = _scaled(state.damping, factor)  # as large, beside `J'J`, as it was
-        norm = 2 * jnp.linalg.norm(jnp.asarray(system.pulled))
+        damping = _rescale(state.damping, factor)  # relative to `J'J` as before
+        norm = 2 * jnp.linalg.norm(jnp.asarray(system.half_gradient))
         is_finite = jnp.isfinite(state.value) & jnp.isfinite(norm)
-        begun = self.damping.begin(damping, smallest)
+        first = self.damping.begin_step(damping, min_damping)
         trials = _Trials(
-            eqx.tree_at(lambda d: d.is_done, begun, ~is_finite),
+            eqx.tree_at(lambda d: d.is_done, first, ~is_finite),
             vector,
             state.value,
             jnp.zeros((), bool),
@@ -135,7 +137,7 @@ class LevenbergMarquardt(AbstractMethod):
             new, value, gain = self._trial(
                 objective, params, vector, state.value, system, mu
             )
-            following = self.damping.update(trials.damping, gain, smallest)
+            following = self.damping.update(trials.damping, gain, min_damping)
             is_kept = following.is_kept
             return _Trials(
                 following,
@@ -146,28 +148,27 @@ class LevenbergMarquardt(AbstractMethod):
 
         trials = self.solver.loop(lambda t: ~t.damping.is_done, try_damping, trials)
         new_state = LevenbergMarquardtState(trials.value, trials.damping, scale)
-        new_state = select_tree(
-            trials.has_kept, new_state, state
-        )  # failing teaches nothing
-        info = self._report(trials, norm, is_finite)
+        new_state = select_tree(trials.has_kept, new_state, state)
+        info = self._info(trials, norm, is_finite)
         return rebuild(trials.vector), new_state, info
 
     def _trial(self, objective, params, vector, value, system, mu):
-        """The point that a damping leads to, its loss and its gain."""
+        """Return the parameters after a trial, their loss and the gain."""
         factor = self.solver.factor(system, mu)
         first = self.solver.step(factor)
-        pulled = _pull(self.acceleration, objective, params, first)
-        second = -0.5 * self.solver.solve(factor, pulled)
-        foreseen = mu * jnp.vdot(first, first) - jnp.vdot(first, system.pulled)
-        is_straight = jnp.linalg.norm(second) <= self.max_bend * jnp.linalg.norm(first)
-        new = vector + first + jnp.where(is_straight, second, 0)
-        new_value = value_of(objective, flatten(params)[1](new))
-        gain = (value - new_value) / foreseen
-        is_usable = is_straight | (gain >= self.plain_gain)
-        is_usable &= jnp.isfinite(new_value) & (foreseen > 0)
+        term = _second_order_term(self.acceleration, objective, params, first)
+        second = -0.5 * self.solver.solve(factor, term)
+        predicted = mu * jnp.vdot(first, first) - jnp.vdot(first, system.half_gradient)
+        largest = self.max_acceleration * jnp.linalg.norm(first)
+        is_small = jnp.linalg.norm(second) <= largest
+        new = vector + first + jnp.where(is_small, second, 0)
+        new_value = compiled_value(objective, flatten(params)[1](new))
+        gain = (value - new_value) / predicted
+        is_usable = is_small | (gain >= self.min_linear_gain)
+        is_usable &= jnp.isfinite(new_value) & (predicted > 0)
         return new, new_value, jnp.where(is_usable, gain, -jnp.inf)
 
-    def _report(self, trials, norm, is_finite):
+    def _info(self, trials, norm, is_finite):
         is_stuck = ~trials.has_kept
         status = Status.where(is_stuck, Status.no_descent, Status.ok)
         status = Status.where(is_finite, status, Status.nonfinite_objective)
@@ -184,10 +185,10 @@ class LevenbergMarquardt(AbstractMethod):
         )
 
 
-def _scaled(damping: Any, factor: Scalar) -> Any:
+def _rescale(damping: Any, factor: Scalar) -> Any:
     return eqx.tree_at(lambda d: d.damping, damping, factor * damping.damping)
 
 
 @eqx.filter_jit
-def _pull(acceleration, objective, params, velocity):
-    return acceleration.pull(objective, params, velocity)
+def _second_order_term(acceleration, objective, params, velocity):
+    return acceleration.second_order_term(objective, params, velocity)

@@ -1,43 +1,46 @@
-"""One optimizer after another."""
+"""One optimizer after another, as stages."""
 
 from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool
+from typing_extensions import override
 
 from ..core import InputError, Status
-from ._base import AbstractInfo, AbstractOptimizer
-from .objective import AbstractObjective
-from .switches import AbstractSwitch
+from ._base import AbstractInfo, AbstractObjective, AbstractOptimizer
+from .first_order import Adam
+from .quasi_newton import QuasiNewton
+from .switches import AbstractSwitch, AfterSteps
+from .updates import SSBroyden
 
 
 class Stage(eqx.Module):
-    """An optimizer, and until when it works."""
+    """A part of a run with one optimizer, and the switch that ends this part."""
 
     optimizer: AbstractOptimizer
     until: AbstractSwitch
 
 
 class SequenceState(eqx.Module):
-    """Which stage is at work, its optimizer's state and its switch's.
+    """The index of the current stage, and the states of its optimizer and switch.
 
-    Its structure is that of the stage: to read a saved one, make its like with
-    `Sequence.init_stage`.
+    The structure depends on the stage. To read a saved state, build one of the same
+    structure with `Sequence.init_stage`.
     """
 
     stage: int = eqx.field(static=True)
-    inner: Any
-    watch: Any
+    optimizer: Any
+    switch: Any
     is_over: Bool[Array, ""]
 
 
 class Sequence(AbstractOptimizer):
     """`Sequence(Stage(FromOptax(optax.adam(1e-3)), AfterSteps(5000)), QuasiNewton())`.
 
-    Every stage but the last has a switch. A stage that is stuck hands over too. Only
-    the state of the stage at work is in memory; the next one begins from the
-    parameters alone.
+    Every stage but the last has a switch. A stage that is stuck ends as well. Only the
+    state of the current stage is in memory; the next stage starts from the parameters
+    alone.
     """
 
     stages: tuple[Stage, ...]
@@ -58,70 +61,80 @@ class Sequence(AbstractOptimizer):
         self.stages, self.last = staged, last
 
     @property
+    @override
     def needs_residuals(self) -> bool:
-        """If one of its stages does."""
         optimizers = [stage.optimizer for stage in self.stages]
         return any(o.needs_residuals for o in (*optimizers, self.last))
 
+    @override
     def is_compiled(self, state: SequenceState) -> bool:
-        """If the stage at work is."""
-        return self._optimizer(state.stage).is_compiled(state.inner)
+        return self._optimizer(state.stage).is_compiled(state.optimizer)
 
+    @override
     def init(self, objective: AbstractObjective, params: Any) -> SequenceState:
-        """The first stage."""
         return self.init_stage(0, objective, params)
 
     def init_stage(
         self, stage: int, objective: AbstractObjective, params: Any
     ) -> SequenceState:
-        """A stage before its first step."""
+        """Return the state before the first step of the stage with index `stage`."""
         if not 0 <= stage <= len(self.stages):
             raise InputError(
                 f"`stage` must be between 0 and {len(self.stages)}, got {stage}."
             )
-        inner = self._optimizer(stage).init(objective, params)
+        state = self._optimizer(stage).init(objective, params)
         is_last = stage == len(self.stages)
-        watch = None if is_last else self.stages[stage].until.init()
-        return SequenceState(stage, inner, watch, jnp.zeros((), bool))
+        switch = None if is_last else self.stages[stage].until.init()
+        return SequenceState(stage, state, switch, jnp.zeros((), bool))
 
+    @override
     def objective_changed(
         self, objective: AbstractObjective, params: Any, state: SequenceState
     ) -> SequenceState:
-        """Tells the stage at work."""
         optimizer = self._optimizer(state.stage)
-        inner = optimizer.objective_changed(objective, params, state.inner)
-        return eqx.tree_at(lambda s: s.inner, state, inner)
+        new = optimizer.objective_changed(objective, params, state.optimizer)
+        return eqx.tree_at(lambda s: s.optimizer, state, new)
 
+    @override
     def step(
         self, objective: AbstractObjective, params: Any, state: SequenceState
     ) -> tuple[Any, SequenceState, AbstractInfo]:
-        """A step of the stage at work; being stuck ends the stage, not the run."""
+        """Make a step of the current stage. Being stuck ends the stage, not the run."""
         optimizer = self._optimizer(state.stage)
-        params, inner, info = optimizer.step(objective, params, state.inner)
+        params, new, info = optimizer.step(objective, params, state.optimizer)
         if state.stage == len(self.stages):
-            new = SequenceState(state.stage, inner, None, state.is_over)
-            return params, new, info
+            return params, SequenceState(state.stage, new, None, state.is_over), info
         switch = self.stages[state.stage].until
-        watch = switch.update(state.watch, info)
+        switch_state = switch.update(state.switch, info)
         is_bad = info.status == Status.nonfinite_objective
-        is_over = switch.is_due(watch) | (info.is_stuck & ~is_bad)
+        is_over = switch.is_over(switch_state) | (info.is_stuck & ~is_bad)
         info = eqx.tree_at(lambda i: i.is_stuck, info, info.is_stuck & is_bad)
-        return params, SequenceState(state.stage, inner, watch, is_over), info
+        return params, SequenceState(state.stage, new, switch_state, is_over), info
 
+    @override
     def is_stage_over(self, state: SequenceState) -> Bool[Array, ""]:
-        """Whether the stage is over, or a part of it."""
-        return state.is_over | self._optimizer(state.stage).is_stage_over(state.inner)
+        optimizer = self._optimizer(state.stage)
+        return state.is_over | optimizer.is_stage_over(state.optimizer)
 
+    @override
     def next_stage(
         self, objective: AbstractObjective, params: Any, state: SequenceState
     ) -> SequenceState:
-        """The next stage, from the parameters alone."""
         if bool(state.is_over):
             return self.init_stage(state.stage + 1, objective, params)
         optimizer = self._optimizer(state.stage)
-        inner = optimizer.next_stage(objective, params, state.inner)
-        return eqx.tree_at(lambda s: s.inner, state, inner)
+        new = optimizer.next_stage(objective, params, state.optimizer)
+        return eqx.tree_at(lambda s: s.optimizer, state, new)
 
     def _optimizer(self, stage: int) -> AbstractOptimizer:
         is_last = stage == len(self.stages)
         return self.last if is_last else self.stages[stage].optimizer
+
+
+def adam_ssbroyden(num_steps: int = 1000) -> Sequence:
+    """Return Adam for `num_steps` steps, then self-scaled Broyden.
+
+    Toscano et al. (2025) use `num_steps=5000`.
+    """
+    first = Stage(Adam(), AfterSteps(num_steps))
+    return Sequence(first, QuasiNewton(update=SSBroyden()))

@@ -16,7 +16,7 @@ from ..core import (
     flatten_gradient,
     select_tree,
 )
-from ..optim import LeastSquares, PointTerm, Sequence, Steps, advance
+from ..optim import AdvanceInfo, LeastSquares, PointTerm, Sequence, advance
 from ..problems import EQUATIONS
 from ..runs import AbstractTrainer, Plan, StopReason, random_stream
 from .accuracy import measure_residuals
@@ -149,7 +149,7 @@ class Trainer(AbstractTrainer):
         return replaced(state, optimizer=inner)
 
     @override
-    def advance(self, state: TrainState, num_steps: int) -> tuple[TrainState, Steps]:
+    def advance(self, state: TrainState, num_steps: int) -> tuple[TrainState, AdvanceInfo]:
         """Steps on the current points; without descent the next resampling is due."""
         params, inner, steps = advance(
             self.recipe.optimizer,
@@ -157,7 +157,7 @@ class Trainer(AbstractTrainer):
             state.params,
             state.optimizer,
             num_steps,
-            room=max(self.recipe.resample_every, num_steps),
+            capacity=max(self.recipe.resample_every, num_steps),
         )
         is_stuck = steps.info.is_stuck
         since = state.num_since_resample + steps.num_steps

@@ -1,7 +1,7 @@
-"""The interface of a line search: a trial in, the next step to try out.
+"""The interface of a line search, and interpolation between trials.
 
-A search is a machine without a loop of its own, so that the objective is compiled in
-one place whatever search, or cascade of searches, is used.
+A search has no loop of its own: it receives a trial and returns the next step to try.
+The objective is then compiled in one place, whatever search is used.
 """
 
 import abc
@@ -15,7 +15,7 @@ Scalar = Float[Array, ""]
 
 
 class Trial(eqx.Module):
-    """Value and slope of the objective along the direction, at a step."""
+    """A step along the search direction, with the loss and its derivative there."""
 
     step: Scalar
     value: Scalar
@@ -23,15 +23,15 @@ class Trial(eqx.Module):
 
     @property
     def is_finite(self) -> Bool[Array, ""]:
-        """Whether value and slope can be used."""
+        """Whether value and slope are finite."""
         return jnp.isfinite(self.value) & jnp.isfinite(self.slope)
 
 
 class AbstractSearchState(eqx.Module):
-    """Where a search stands.
+    """The next step to try, and the outcome of the last trial.
 
-    `is_kept`: the search would end with the last trial; `is_done`: it ends, with the
-    trial that was kept last, or in failure if none was.
+    `is_kept`: the search may end with the last trial. `is_done`: it ends with the
+    latest trial that was kept; it has failed if there is none.
     """
 
     next_step: eqx.AbstractVar[Scalar]
@@ -41,44 +41,44 @@ class AbstractSearchState(eqx.Module):
 
 
 class AbstractSearch(eqx.Module):
-    """Finds a step along a direction of descent; `origin` is the trial at zero."""
+    """A search for a step along a descent direction; `origin` is the trial at zero."""
 
     @abc.abstractmethod
     def init(self, origin: Trial, first_step: Scalar) -> Any:
-        """The state before the first trial."""
+        """Return the state before the first trial, at `first_step`."""
 
     @abc.abstractmethod
     def update(self, state: Any, origin: Trial, trial: Trial) -> Any:
-        """The state after the trial at `state.next_step`."""
+        """Return the state after the trial at `state.next_step`."""
 
     @abc.abstractmethod
     def accepts(self, origin: Trial, trial: Trial) -> Bool[Array, ""]:
-        """Whether this search would end with this trial."""
+        """Whether the trial meets the conditions of this search."""
 
     @abc.abstractmethod
     def is_loosened(self, state: Any) -> Bool[Array, ""]:
-        """Whether the kept trial fell short of what was wanted first."""
+        """Whether the kept trial failed the conditions of the first search."""
 
 
 def has_decreased(origin: Trial, trial: Trial, decrease: float) -> Bool[Array, ""]:
-    """Armijo's condition, `phi(t) <= phi(0) + decrease t phi'(0)`, and truly lower."""
+    """Armijo: `phi(t) <= phi(0) + decrease t phi'(0)`, and `phi(t) < phi(0)`."""
     bound = origin.value + decrease * trial.step * origin.slope
     is_lower = (trial.value <= bound) & (trial.value < origin.value)
     return trial.is_finite & is_lower
 
 
-def minimum_of_cubic(a: Trial, b: Trial) -> Scalar:
-    """Where the cubic through values and slopes at both ends is least, or NaN."""
+def minimise_cubic(a: Trial, b: Trial) -> Scalar:
+    """Return the minimiser of the cubic through both trials, or NaN."""
     first = a.slope + b.slope - 3 * (a.value - b.value) / (a.step - b.step)
     root = jnp.sqrt(first**2 - a.slope * b.slope) * jnp.sign(b.step - a.step)
-    share = (b.slope + root - first) / (b.slope - a.slope + 2 * root)
-    return b.step - (b.step - a.step) * share
+    fraction = (b.slope + root - first) / (b.slope - a.slope + 2 * root)
+    return b.step - (b.step - a.step) * fraction
 
 
-def inside(step: Scalar, a: Scalar, b: Scalar, margin: float) -> Scalar:
-    """`step` kept away from both ends of an interval; its middle if not finite."""
+def clip_inside(step: Scalar, a: Scalar, b: Scalar, margin: float) -> Scalar:
+    """Clip `step` to the interval without its margins; its middle if not finite."""
     low, high = jnp.minimum(a, b), jnp.maximum(a, b)
-    edge = margin * (high - low)
+    width = margin * (high - low)
     middle = low + 0.5 * (high - low)
     step = jnp.where(jnp.isfinite(step), step, middle)
-    return jnp.clip(step, low + edge, high - edge)
+    return jnp.clip(step, low + width, high - width)

@@ -1,5 +1,6 @@
 """Solvers of the damped normal equations."""
 
+from ._base import AbstractCholesky as AbstractCholesky
 from ._base import AbstractSolver as AbstractSolver
 from ._base import AbstractSystem as AbstractSystem
 from .cholesky import Cholesky as Cholesky

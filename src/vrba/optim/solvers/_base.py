@@ -1,88 +1,115 @@
-"""The interface of a solver of `(J'J + damping I) x = b`."""
+"""The interface of a solver of the damped normal equations."""
 
 import abc
 from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
+from typing_extensions import override
 
-from ...core import InputError, check_count
-from ..least_squares import AbstractLeastSquares
+from ...core import InputError, check_count, check_fits, flatten
+from ..objectives import AbstractLeastSquares
 
 Scalar = Float[Array, ""]
 Vector = Float[Array, " params"]
 
 
 class AbstractSystem(eqx.Module):
-    """What is known of `J` and `r` at the current parameters.
+    """`J` and `r` at the current parameters, in the form that a solver needs.
 
-    `pulled` is `J'r`; `scale` is the trace of `J'J` or what stands for it, against
-    which a damping is large or small.
+    `half_gradient` is `J'r`. `scale` is the trace of `J'J`, or an estimate of its
+    size; a relative damping is a damping divided by it.
     """
 
-    pulled: eqx.AbstractVar[Any]
+    half_gradient: eqx.AbstractVar[Any]
     scale: eqx.AbstractVar[Any]
 
 
 class AbstractSolver(eqx.Module):
-    """Assembles once a step, factors once for each damping, solves twice with it."""
+    """A solver of `(J'J + damping I) x = b`.
+
+    It assembles the system once a step, factors it once for each damping, and solves
+    twice with each factor.
+    """
 
     @property
     @abc.abstractmethod
     def is_compiled(self) -> bool:
-        """Whether a step may be compiled."""
+        """Whether a step can be compiled."""
 
     @abc.abstractmethod
     def assemble(
         self, objective: AbstractLeastSquares, params: Any, relative_damping: Scalar
     ) -> Any:
-        """A system, given the last damping as a share of its scale."""
+        """Return the system; `relative_damping` is that of the last step."""
 
     @abc.abstractmethod
-    def smallest(self, system: Any) -> Scalar:
-        """The smallest damping that the system is good for, as a share of its scale."""
+    def min_damping(self, system: Any) -> Scalar:
+        """Return the smallest relative damping that the system is accurate for."""
 
     @abc.abstractmethod
     def factor(self, system: Any, damping: Scalar) -> Any:
-        """What solving with this damping needs."""
+        """Return a factor of the damped system, for `step` and `solve`."""
 
     @abc.abstractmethod
     def step(self, factor: Any) -> Vector:
-        """`-(J'J + damping I)^-1 J'r`; not finite where that fails."""
+        """Return `-(J'J + damping I)^-1 J'r`; not finite where that fails."""
 
     @abc.abstractmethod
     def solve(self, factor: Any, vector: Vector) -> Vector:
-        """`(J'J + damping I)^-1 vector`."""
+        """Return `(J'J + damping I)^-1 vector`."""
 
-    @abc.abstractmethod
     def loop(
-        self, go_on: Callable[[Any], Any], body: Callable[[Any], Any], carry: Any
+        self,
+        must_continue: Callable[[Any], Any],
+        body: Callable[[Any], Any],
+        carry: Any,
     ) -> Any:
-        """`body` while `go_on`: compiled, or in Python."""
+        """Repeat `body` while `must_continue`: compiled, or in Python."""
+        if self.is_compiled:
+            return jax.lax.while_loop(must_continue, body, carry)
+        while must_continue(carry):
+            carry = body(carry)
+        return carry
 
 
-def find_qr_below(qr_below: float | None, dtype: Any) -> float:
-    """The relative damping below which `J'J` has lost the digits that matter: if it is
-    not given, where its rounding is as large as the damping."""
-    return float(jnp.finfo(dtype).eps) if qr_below is None else qr_below
+class AbstractCholesky(AbstractSolver):
+    """A solver with a dense matrix: Cholesky, or QR after a tiny damping.
 
+    Rounding of `J'J` changes the step where the damping is below about the machine
+    precision times its trace. Below `qr_below`, by default the precision, the solver
+    therefore factors `J` itself by QR, at a higher cost.
+    """
 
-def smallest_damping(
-    is_root: Bool[Array, ""] | bool, qr_below: float | None, dtype: Any
-) -> Scalar:
-    """Just below the limit, so that the next step goes over to QR, or next to none."""
-    least = float(jnp.finfo(dtype).eps) ** 2
-    limit = max(0.9 * find_qr_below(qr_below, dtype), least)
-    return jnp.where(is_root, least, limit).astype(dtype)
+    qr_below: eqx.AbstractVar[float | None]
+    max_params: eqx.AbstractVar[int]
 
+    def __check_init__(self):
+        """Check that the settings are in range."""
+        check_count(max_params=self.max_params)
+        if self.qr_below is not None and not self.qr_below >= 0:
+            raise InputError(f"`qr_below` must not be negative, got {self.qr_below}.")
 
-INSTEAD = "take `solver=ConjugateGradients()` or an optimizer such as `Adam()`"
+    @override
+    def min_damping(self, system: Any) -> Scalar:
+        """Return a damping just below the limit of QR; after QR almost zero.
 
+        A damping that small makes the next step use QR.
+        """
+        dtype = system.half_gradient.dtype
+        least = float(jnp.finfo(dtype).eps) ** 2
+        limit = max(0.9 * self.qr_limit(dtype), least)
+        return jnp.where(system.is_triangle, least, limit).astype(dtype)
 
-def check_settings(qr_below: float | None, max_params: int) -> None:
-    """A share of the trace, or none; a number of parameters."""
-    check_count(max_params=max_params)
-    if qr_below is not None and not qr_below >= 0:
-        raise InputError(f"`qr_below` must not be negative, got {qr_below}.")
+    def qr_limit(self, dtype: Any) -> float:
+        """Return the relative damping below which `J` is factored by QR."""
+        eps = float(jnp.finfo(dtype).eps)
+        return eps if self.qr_below is None else self.qr_below
+
+    def check_size(self, params: Any) -> None:
+        """Raise if there are more than `max_params` parameters."""
+        instead = "use `solver=ConjugateGradients()` or an optimizer such as `Adam()`"
+        check_fits(flatten(params)[0], self.max_params, instead)

@@ -1,79 +1,83 @@
-"""Conjugate gradients on `J'J`, for more parameters than a matrix has room for."""
+"""Conjugate gradients on `J'J`, for more parameters than a matrix fits in memory."""
 
-from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import lineax as lx
+from typing_extensions import override
 
 from ...core import check_between, check_count
-from ..least_squares import AbstractLeastSquares, pull_back
+from ..objectives import AbstractLeastSquares, pull_back
 from ._base import AbstractSolver, AbstractSystem, Scalar, Vector
 
 
 class ImplicitSystem(AbstractSystem):
-    """The parameters, and `J` as what it does to vectors."""
+    """The parameters and the objective, for products of `J` with vectors."""
 
-    pulled: Vector
+    half_gradient: Vector
     scale: Scalar
     objective: AbstractLeastSquares
     params: Any
 
 
 class DampedSystem(eqx.Module):
-    """A system with its damping."""
+    """A system and its damping."""
 
     system: ImplicitSystem
     damping: Scalar
 
 
 class ConjugateGradients(AbstractSolver):
-    """Products `J'(J v)` by automatic differentiation, never a matrix.
+    """Products `J'(J v)` by automatic differentiation, without a matrix.
 
-    An iteration is one product forwards and one backwards. `tolerance` is relative.
-    After `max_iterations` what is reached is taken, still a direction of descent.
+    An iteration takes one product in forward mode and one in reverse mode. `tolerance`
+    is relative. After `max_iterations` the solver returns its last iterate, which is
+    still a descent direction.
     """
 
     tolerance: float = 1e-6
     max_iterations: int = 200
 
     def __check_init__(self):
-        """Settings in range."""
+        """Check that the settings are in range."""
         check_between(tolerance=(self.tolerance, 0.0, 1.0))
         check_count(max_iterations=self.max_iterations)
 
     @property
+    @override
     def is_compiled(self) -> bool:
-        """A step can be compiled."""
         return True
 
+    @override
     def assemble(
         self, objective: AbstractLeastSquares, params: Any, relative_damping: Scalar
     ) -> ImplicitSystem:
-        """`J'r`, and how much `J` stretches it in place of the trace."""
-        pulled = pull_back(objective, params, lambda residual, at: residual(at))
-        length = jnp.vdot(pulled, pulled)
-        stretched = jnp.vdot(pulled, _normal_product(objective, params, pulled))
-        scale = jnp.where(length > 0, stretched / length, 1)
-        return ImplicitSystem(pulled, scale, objective, params)
+        """Return `J'r`, with its Rayleigh quotient of `J'J` instead of the trace."""
+        half_gradient = pull_back(objective, params, lambda residual, at: residual(at))
+        length = jnp.vdot(half_gradient, half_gradient)
+        curvature = jnp.vdot(
+            half_gradient, _normal_product(objective, params, half_gradient)
+        )
+        scale = jnp.where(length > 0, curvature / length, 1)
+        return ImplicitSystem(half_gradient, scale, objective, params)
 
-    def smallest(self, system: ImplicitSystem) -> Scalar:
-        """Next to none."""
-        eps = jnp.finfo(system.pulled.dtype).eps
-        return jnp.asarray(eps**2, system.pulled.dtype)
+    @override
+    def min_damping(self, system: ImplicitSystem) -> Scalar:
+        eps = jnp.finfo(system.half_gradient.dtype).eps
+        return jnp.asarray(eps**2, system.half_gradient.dtype)
 
+    @override
     def factor(self, system: ImplicitSystem, damping: Scalar) -> DampedSystem:
-        """Nothing to factor."""
         return DampedSystem(system, damping)
 
+    @override
     def step(self, factor: DampedSystem) -> Vector:
-        """By conjugate gradients."""
-        return -self.solve(factor, factor.system.pulled)
+        return -self.solve(factor, factor.system.half_gradient)
 
+    @override
     def solve(self, factor: DampedSystem, vector: Vector) -> Vector:
-        """By conjugate gradients, of a vector scaled to length one."""
         system = factor.system
         length = jnp.linalg.norm(vector)
         unit = vector / jnp.where(length > 0, length, 1)
@@ -89,16 +93,10 @@ class ConjugateGradients(AbstractSolver):
         solution = lx.linear_solve(operator, unit, method, throw=False)
         return length * solution.value
 
-    def loop(
-        self, go_on: Callable[[Any], Any], body: Callable[[Any], Any], carry: Any
-    ) -> Any:
-        """Compiled."""
-        return jax.lax.while_loop(go_on, body, carry)
-
 
 def _normal_product(
     objective: AbstractLeastSquares, params: Any, vector: Vector
 ) -> Vector:
-    """`J'(J v)`, block by block."""
+    """Return `J'(J v)`, block by block."""
     push = lambda residual, at: jax.jvp(residual, (at,), (vector,))[1]
     return pull_back(objective, params, push)

@@ -1,7 +1,6 @@
-"""Normal equations by the host's BLAS, which multiplies faster than XLA on a CPU."""
+"""Normal equations by Cholesky or QR with the host's BLAS, faster than XLA on a CPU."""
 
 import functools
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -13,122 +12,103 @@ from jaxtyping import Float
 from scipy.linalg.blas import get_blas_funcs
 from scipy.linalg.lapack import get_lapack_funcs
 from threadpoolctl import ThreadpoolController
+from typing_extensions import override
 
-from ...core import InputError, check_fits, flatten
-from ..least_squares import AbstractLeastSquares
-from ._base import (
-    INSTEAD,
-    AbstractSolver,
-    AbstractSystem,
-    Scalar,
-    Vector,
-    check_settings,
-    find_qr_below,
-    smallest_damping,
-)
+from ...core import InputError, flatten
+from ..objectives import AbstractLeastSquares
+from ._base import AbstractCholesky, AbstractSystem, Scalar, Vector
 
 HostVector = Float[np.ndarray, " params"]
 
-_PANEL = 64  # columns that LAPACK's QR takes at once
+_QR_PANEL = 64  # columns that LAPACK's QR processes at once
 
 
 class HostSystem(AbstractSystem):
-    """The upper half of `J'J` in the host's memory; or, if `is_root`, the triangle of
-    `[J, r]`."""
+    """The upper half of `J'J` in host memory, or the triangle of `[J, r]`.
 
-    pulled: Any
+    It is the triangle if `is_triangle`.
+    """
+
+    half_gradient: Any
     scale: Any
     matrix: Any
-    is_root: bool
+    is_triangle: bool
 
 
 class HostTriangle(eqx.Module):
-    """LAPACK's upper triangle, or none if the matrix was not positive definite, and
-    `J'r`; if `is_root`, what the triangle must be solved for once instead."""
+    """LAPACK's upper triangle, None if the matrix is not positive definite, and `J'r`.
+
+    If `is_triangle`, `right` is `Q'r` instead, for a single triangular solve.
+    """
 
     upper: Any
     right: Any
-    is_root: bool
+    is_triangle: bool
 
 
-class HostCholesky(AbstractSolver):
-    """`Cholesky` with products by the BLAS of SciPy, for steps outside `jit`.
+class HostCholesky(AbstractCholesky):
+    """`Cholesky` with products by SciPy's BLAS, for steps outside `jit`.
 
-    Only half of each product is formed. Settings as those of `Cholesky`.
+    It forms only half of each product. The settings are those of `Cholesky`.
     """
 
     qr_below: float | None = None
     max_params: int = 20_000
 
-    def __check_init__(self):
-        """Settings in range."""
-        check_settings(self.qr_below, self.max_params)
-
     @property
+    @override
     def is_compiled(self) -> bool:
-        """Steps are made one by one; what they evaluate is compiled."""
         return False
 
+    @override
     def assemble(
         self, objective: AbstractLeastSquares, params: Any, relative_damping: Scalar
     ) -> HostSystem:
-        """Products of blocks, in turn: XLA and BLAS at once slow each other down."""
         if isinstance(relative_damping, Tracer):
             raise InputError(
-                "`HostCholesky` cannot be compiled into a larger program: take "
+                "`HostCholesky` cannot be part of a compiled program: use "
                 "`LevenbergMarquardt(solver=Cholesky())` there."
             )
+        self.check_size(params)
         vector = flatten(params)[0]
-        check_fits(vector, self.max_params, INSTEAD)
         dtype, size = vector.dtype, vector.size
-        if relative_damping < find_qr_below(self.qr_below, dtype):
+        if relative_damping < self.qr_limit(dtype):
             return _triangle_of(objective, params, size, dtype)
         matrix = np.zeros((size, size), dtype, order="F")
-        pulled = np.zeros(size, dtype)
+        half_gradient = np.zeros(size, dtype)
         square, times = get_blas_funcs(("syrk", "gemv"), (matrix,))
+        # Blocks in turn: XLA and BLAS at the same time slow each other down.
         for rows, jacobian in _blocks(objective, params):
             across = np.asarray(jacobian).T
             matrix = square(1.0, across, beta=1.0, c=matrix, overwrite_c=True)
-            pulled = times(1.0, across, np.asarray(rows), 1.0, pulled)
-        return HostSystem(pulled, np.trace(matrix), matrix, False)
+            half_gradient = times(1.0, across, np.asarray(rows), 1.0, half_gradient)
+        return HostSystem(half_gradient, np.trace(matrix), matrix, False)
 
-    def smallest(self, system: HostSystem) -> Scalar:
-        """Down to where QR begins; after it next to none."""
-        return smallest_damping(system.is_root, self.qr_below, system.pulled.dtype)
-
+    @override
     def factor(self, system: HostSystem, damping: Scalar) -> HostTriangle:
-        """The upper triangle of the damped system."""
-        if system.is_root:
-            return _damped(system, np.asarray(damping))
+        if system.is_triangle:
+            return _damped_triangle(system, np.asarray(damping))
         matrix = system.matrix.copy(order="F")
         np.einsum("ii->i", matrix)[:] += np.asarray(damping)
         (factorise,) = get_lapack_funcs(("potrf",), (matrix,))
         with _one_thread():
-            upper, failed = factorise(
+            upper, has_failed = factorise(
                 matrix, lower=False, clean=False, overwrite_a=True
             )
-        return HostTriangle(None if failed else upper, system.pulled, False)
+        return HostTriangle(None if has_failed else upper, system.half_gradient, False)
 
+    @override
     def step(self, factor: HostTriangle) -> Vector:
-        """Two triangular solves, or one after QR."""
-        if factor.is_root:
-            return jnp.asarray(-_substituted(factor.upper, factor.right, trans=0))
+        if factor.is_triangle:
+            return jnp.asarray(-_solve_triangular(factor.upper, factor.right, trans=0))
         return -self.solve(factor, factor.right)
 
+    @override
     def solve(self, factor: HostTriangle, vector: Vector | HostVector) -> Vector:
-        """Two triangular solves."""
         if factor.upper is None:
             return jnp.full(vector.shape, jnp.nan, vector.dtype)
-        inner = _substituted(factor.upper, np.asarray(vector), trans=1)
-        return jnp.asarray(_substituted(factor.upper, inner, trans=0))
-
-    def loop(
-        self, go_on: Callable[[Any], Any], body: Callable[[Any], Any], carry: Any
-    ) -> Any:
-        """In Python."""
-        while go_on(carry):
-            carry = body(carry)
-        return carry
+        inner = _solve_triangular(factor.upper, np.asarray(vector), trans=1)
+        return jnp.asarray(_solve_triangular(factor.upper, inner, trans=0))
 
 
 @functools.cache
@@ -137,13 +117,16 @@ def _controller() -> ThreadpoolController:
 
 
 def _one_thread() -> AbstractContextManager[Any]:
-    """BLAS on one core. OpenBLAS synchronises a factorisation so often that on several
-    it takes many times as long as soon as another program wants one of them."""
+    """Limit BLAS to one core.
+
+    OpenBLAS synchronises the threads of a factorisation very often. On several cores
+    it becomes many times slower as soon as another program needs one of them.
+    """
     return _controller().limit(limits=1, user_api="blas")
 
 
 def _blocks(objective, params):
-    """Residuals and Jacobian of every block."""
+    """Yield residuals and Jacobian of every block."""
     for term in objective.terms:
         for block in range(term.num_blocks):
             yield _jacobian(term, params, jnp.asarray(block, jnp.int32))
@@ -155,35 +138,36 @@ def _jacobian(term, params, block):
 
 
 def _triangle_of(objective, params, size, dtype) -> HostSystem:
-    """The triangle of `[J, r]`, updated block by block: as accurate as `J` itself."""
-    root = np.zeros((size + 1, size + 1), dtype, order="F")
-    (absorb,) = get_lapack_funcs(("tpqrt",), (root,))
+    """Return the triangle of `[J, r]`, updated by each block; as accurate as `J`."""
+    triangle = np.zeros((size + 1, size + 1), dtype, order="F")
+    (absorb,) = get_lapack_funcs(("tpqrt",), (triangle,))
+    panel = min(_QR_PANEL, size + 1)
     for rows, jacobian in _blocks(objective, params):
         block = np.empty((rows.size, size + 1), dtype, order="F")
         block[:, :size], block[:, size] = jacobian, rows
         with _one_thread():
-            root = absorb(0, min(_PANEL, size + 1), root, block, overwrite_a=True)[0]
-    root = np.triu(root)
-    pulled = root[:size, :size].T @ root[:size, size]
-    return HostSystem(pulled, np.sum(root[:, :size] ** 2), root, True)
+            triangle = absorb(0, panel, triangle, block, overwrite_a=True)[0]
+    triangle = np.triu(triangle)
+    half_gradient = triangle[:size, :size].T @ triangle[:size, size]
+    return HostSystem(half_gradient, np.sum(triangle[:, :size] ** 2), triangle, True)
 
 
-def _damped(system: HostSystem, damping: np.ndarray) -> HostTriangle:
-    """The triangle and right side of `[J; sqrt(damping) I]`, from those of `J`."""
-    root = system.matrix
-    size = root.shape[0] - 1
-    below = np.zeros((size, size + 1), root.dtype, order="F")
+def _damped_triangle(system: HostSystem, damping: np.ndarray) -> HostTriangle:
+    """Return triangle and right side of `[J; sqrt(damping) I]` from those of `J`."""
+    triangle = system.matrix
+    size = triangle.shape[0] - 1
+    below = np.zeros((size, size + 1), triangle.dtype, order="F")
     np.einsum("ii->i", below[:, :size])[:] = np.sqrt(damping)
-    (absorb,) = get_lapack_funcs(("tpqrt",), (root,))
+    (absorb,) = get_lapack_funcs(("tpqrt",), (triangle,))
     with _one_thread():
-        both = absorb(size, min(_PANEL, size + 1), root, below)[0]
+        both = absorb(size, min(_QR_PANEL, size + 1), triangle, below)[0]
     upper = np.asfortranarray(both[:size, :size])
     return HostTriangle(upper, both[:size, size], True)
 
 
-def _substituted(upper: Any, right: Any, *, trans: int) -> Any:
-    """`U^-1 right`, or with `trans` `U'^-1 right`; NaN where that fails."""
+def _solve_triangular(upper: Any, right: Any, *, trans: int) -> Any:
+    """Return `U^-1 right`, or with `trans` `U'^-1 right`; NaN where that fails."""
     (substitute,) = get_lapack_funcs(("trtrs",), (upper,))
     with _one_thread():
-        found, failed = substitute(upper, right, trans=trans)
-    return np.full_like(right, np.nan) if failed else found
+        found, has_failed = substitute(upper, right, trans=trans)
+    return np.full_like(right, np.nan) if has_failed else found
