@@ -14,7 +14,7 @@ from vrba import adapt, optim
 from vrba.cli._base import UsageError
 from vrba.cli.names import unbiased_policy
 from vrba.cli.recipe import RecipeFlags, dtype_asked, new_recipe, resumed_recipe
-from vrba.core import describe, precision
+from vrba.core import describe, use_precision
 from vrba.fields import Field
 from vrba.problems import AllenCahn, Burgers, Formulation, Poisson
 from vrba.train import GradientNorms, RunFolder, published
@@ -142,7 +142,7 @@ class Fixed(vrba.Problem):
 
 
 def recipe_of(problem, **flags):
-    with precision("float64"):
+    with use_precision("float64"):
         return new_recipe(RecipeFlags(**flags), problem, None, None)
 
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int
 
-from ..core import InputError, Status, as_arrays, select_tree
+from ..core import InputError, Status, select_tree, to_jax_arrays
 from ._base import AbstractInfo, AbstractOptimizer
 from .objective import AbstractObjective
 
@@ -68,7 +68,7 @@ def advance(
             f"{num_steps}."
         )
     stop = Stop() if stop is None else stop
-    params = as_arrays(params)
+    params = to_jax_arrays(params)
     is_due = optimizer.is_stage_over(state)
     if not isinstance(is_due, Tracer) and bool(is_due):
         state = optimizer.next_stage(objective, params, state)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float, Int
 
-from ..core import InputError, Status, check_count, check_trained, select_tree
+from ..core import InputError, Status, check_count, check_trainable, select_tree
 from ._base import AbstractInfo, AbstractMethod
 from .objective import AbstractObjective
 
@@ -56,7 +56,7 @@ class FromOptax(AbstractMethod):
     def init(self, objective: AbstractObjective, params: Any) -> Any:
         """The transform's own state."""
         trained = eqx.filter(params, eqx.is_inexact_array)
-        check_trained(jax.tree.leaves(trained))
+        check_trainable(jax.tree.leaves(trained))
         return self.transform.init(trained)
 
     def objective_changed(

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from ..core import InputError, as_reals, check_count, flatten
+from ..core import InputError, check_count, flatten, to_real_vector
 from .objective import AbstractObjective
 
 Block = Int[Array, ""] | int
@@ -64,7 +64,7 @@ class VectorTerm(AbstractTerm):
             raise InputError(
                 f"Residuals must be floating numbers, got {residual.dtype}."
             )
-        rows = as_reals(residual)
+        rows = to_real_vector(residual)
         return _root(self.weight, rows.dtype, residual.size) * rows
 
     def jacobian(
@@ -126,7 +126,9 @@ class PointTerm(AbstractTerm):
     def residual(self, params: Any, block: Block) -> Rows:
         """The scaled residuals of one block; points of the overlap are zero."""
         points, factor = self._block(block)
-        rows = jax.vmap(lambda point: as_reals(self.residual_fn(params, point)))(points)
+        rows = jax.vmap(lambda point: to_real_vector(self.residual_fn(params, point)))(
+            points
+        )
         return self._scaled(rows, factor, params)
 
     def jacobian(
@@ -137,7 +139,7 @@ class PointTerm(AbstractTerm):
         points, factor = self._block(block)
 
         def at_point(point):
-            fn = lambda vector: as_reals(self.residual_fn(rebuild(vector), point))
+            fn = lambda vector: to_real_vector(self.residual_fn(rebuild(vector), point))
             rows, pull = jax.vjp(fn, vector)
             unit = jnp.eye(rows.size, dtype=rows.dtype)
             return rows, jax.vmap(lambda cotangent: pull(cotangent)[0])(unit)

@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Int
 from ..core import (
     Status,
     check_count,
-    check_fits,
+    check_matrix_size,
     flatten,
     flatten_gradient,
     select_tree,
@@ -109,7 +109,7 @@ class QuasiNewton(AbstractMethod):
     def init(self, objective: AbstractObjective, params: Any) -> QuasiNewtonState:
         """Loss and gradient, and an inverse whose first step has length one."""
         vector, _ = flatten(params)
-        check_fits(vector, self.max_params, "take `lbfgs()`")
+        check_matrix_size(vector, self.max_params, "take `lbfgs()`")
         return _init(objective, params)
 
     def objective_changed(

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from numpy.polynomial import chebyshev
 from scipy.special import roots_jacobi
 
-from ..core import precision
+from ..core import use_precision
 from ..fields import Index, closure, propagate
 
 Matrix = Float[np.ndarray, "_ _"]
@@ -96,7 +96,7 @@ def _derivatives(
     num_points = rows.shape[1]
     rows = np.pad(rows, ((0, 0), (0, -num_points % _BLOCK)), mode="edge")
     blocks = []
-    with precision("float64"):
+    with use_precision("float64"):
         one = jnp.ones(_BLOCK)
         for block in np.split(rows, rows.shape[1] // _BLOCK, axis=1):
             places = jnp.asarray(block)

@@ -5,7 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ..core import InputError, precision
+from ..core import InputError, use_precision
 from ..problems import Formulation, Reference
 from .trainer import Trainer
 
@@ -15,7 +15,7 @@ def relative_error(trainer: Trainer, params: Any, reference: Reference) -> float
     the grid is in the domain."""
     names = list(reference.values)
     is_inside = np.isfinite(np.ravel(reference.values[names[0]]))
-    with precision(trainer.recipe.dtype):
+    with use_precision(trainer.recipe.dtype):
         points = jnp.asarray(reference.points()[is_inside], trainer.recipe.dtype)
         found = trainer.fields(params, points)
     true = [np.ravel(reference.values[name])[is_inside] for name in names]

@@ -15,8 +15,8 @@ from ..core import (
     check_real,
     float_dtype,
     operator_sentence,
-    precision,
     rebuild,
+    use_precision,
 )
 from ..data import Pairs
 from ._base import as_root
@@ -67,7 +67,7 @@ class Operator:
         recipe = (
             rebuild(about["operator"], known_classes()) if recipe is None else recipe
         )
-        with precision(recipe.dtype):
+        with use_precision(recipe.dtype):
             dtype = float_dtype(recipe.dtype)
             frame = frame_from(about["frame"], dtype, recipe.splits)
             network = network_of(recipe, frame, as_root(about["seed"]))
@@ -114,7 +114,7 @@ class Operator:
             raise InputError(
                 f"`functions` must have shape [{told}], got {np.shape(functions)}."
             )
-        with precision(self.recipe.dtype):
+        with use_precision(self.recipe.dtype):
             scaled = frame.scaling.inputs(inputs)
             if places is None:
                 found = scaled_outputs(self.network(), frame, scaled)
@@ -148,7 +148,7 @@ class Operator:
         return self._errors(pairs, part, self.last_params)
 
     def _errors(self, pairs: Pairs, part: str, params: Any) -> np.ndarray:
-        with precision(self.recipe.dtype):
+        with use_precision(self.recipe.dtype):
             rows = Samples.of(pairs, part, self.frame)
             size = self.recipe.batch_size
             return np.asarray(relative_errors(self.network(params), rows, size))

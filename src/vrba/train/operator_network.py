@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ..core import float_dtype, with_dtype
+from ..core import cast_floats, float_dtype
 from ..models import AbstractOperatorArchitecture
 from ._base import stream
 from .frame import Frame
@@ -21,7 +21,7 @@ def network_of(recipe: OperatorRecipe, frame: Frame, root: Any) -> Any:
     """The network before training: built, or the user's own with its numbers in the
     type of the run."""
     if not isinstance(recipe.model, AbstractOperatorArchitecture):
-        return with_dtype(recipe.model, float_dtype(recipe.dtype))
+        return cast_floats(recipe.model, float_dtype(recipe.dtype))
     *grid, dim = frame.places.shape
     out_shape = (*grid, frame.scaling.output_mean.shape[0])
     key, dtype = stream(root, 0), float_dtype(recipe.dtype)

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from ..adapt import Hybrid
-from ..core import InputError, Status, as_arrays, float_dtype, select_tree
+from ..core import InputError, Status, float_dtype, select_tree, to_jax_arrays
 from ..data import Pairs, is_even
 from ..models import count_params
 from ..optim import AbstractObjective
@@ -101,7 +101,7 @@ class OperatorTrainer(AbstractTrainer):
 
     def build(self) -> Any:
         """The parameters before training."""
-        return as_arrays(eqx.filter(self._network(), eqx.is_inexact_array))
+        return to_jax_arrays(eqx.filter(self._network(), eqx.is_inexact_array))
 
     @property
     def num_epoch_steps(self) -> int:
@@ -116,7 +116,7 @@ class OperatorTrainer(AbstractTrainer):
     def init(self, params: Any = None) -> OperatorState:
         """The state before the first step."""
         recipe, rows = self.recipe, self.train
-        params = as_arrays(self.build() if params is None else params)
+        params = to_jax_arrays(self.build() if params is None else params)
         dtype = float_dtype(recipe.dtype)
         base, counts = None, rows.num_rows
         if _is_joint(recipe.policy):

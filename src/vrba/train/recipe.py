@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Key
 
 from ..adapt import AbstractPolicy, Unbiased, presets
-from ..core import InputError, check_count, check_kind, precision, with_dtype
+from ..core import InputError, cast_floats, check_count, check_kind, use_precision
 from ..models import MLP, AbstractArchitecture, Embedding
 from ..optim import AbstractOptimizer, Adam, LevenbergMarquardt
 from ..problems import EQUATIONS, Formulation, Problem
@@ -123,7 +123,7 @@ def default_recipe(
     A problem that brings a model is given that one unless another is asked for.
     """
     if not isinstance(problem, Formulation):
-        with precision(changes.get("dtype", "float64")):
+        with use_precision(changes.get("dtype", "float64")):
             problem = Formulation(problem)
     recipe = _fitting_recipe(problem, minutes, optimizer, model)
     known = [field.name for field in dataclasses.fields(Recipe)]
@@ -195,7 +195,7 @@ def network_of(
     """The network before training: built, or the user's own with its numbers in the
     type of the run."""
     if not isinstance(model, AbstractArchitecture):
-        return with_dtype(model, dtype)
+        return cast_floats(model, dtype)
     embedding = embedding_of(formulation)
     each = zip(formulation.domain.coordinates, embedding.counts, strict=True)
     return model.build(

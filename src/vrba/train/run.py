@@ -10,7 +10,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from ..core import Status, is_same, lock_folder
+from ..core import Status, is_same_description, lock_folder
 from ..diagnose import find_warnings, listen
 from ._base import AbstractTrainer
 from .callbacks import AbstractCallback, Plan
@@ -61,7 +61,9 @@ class AbstractRun(abc.ABC):
             self.record = folder.rewind(int(state.num_steps))
             self.warned = {warning.name for warning in find_warnings(self.record)}
             self.kept = folder.load_kept(state.params)
-            if not is_same(_judged_by(folder.about()), _judged_by(self.about)):
+            if not is_same_description(
+                _judged_by(folder.about()), _judged_by(self.about)
+            ):
                 state, self.kept = _judged_anew(trainer, state, self.kept)
             folder.write_about(self.about)
         else:

@@ -15,7 +15,7 @@ from ..core import (
     BrokenFileError,
     InputError,
     append_line,
-    code_of_class,
+    class_fingerprint,
     describe,
     load_header,
     load_tree,
@@ -259,7 +259,7 @@ def describe_problem(problem: Problem) -> dict[str, Any]:
     try:
         source = Path(inspect.getfile(kind)).read_bytes()
     except (OSError, TypeError):
-        source, typed = b"", {"code": code_of_class(kind, describe)}
+        source, typed = b"", {"code": class_fingerprint(kind, describe)}
     return {
         "name": kind.__name__,
         "is_shipped": kind.__module__.startswith("vrba.problems"),

@@ -23,10 +23,10 @@ from ..core import (
     InputError,
     as_floats,
     check_count,
-    is_same,
-    precision,
+    is_same_description,
     rebuild,
     result_sentence,
+    use_precision,
     write_atomically,
 )
 from ..problems import Formulation, Problem, Reference
@@ -188,7 +188,7 @@ class Solution(eqx.Module):
         about = folder.about_problem()
         trainer = trainer_from(about, problem, path, recipe)
         check_same(about, trainer.formulation.problem, path, ("name", "settings"))
-        with precision(trainer.recipe.dtype):
+        with use_precision(trainer.recipe.dtype):
             (best, last), known = folder.load_best(trainer.build())
             if "residual_l2" not in known:
                 known |= {"status": "The run has not ended."}
@@ -220,7 +220,7 @@ class Solution(eqx.Module):
     @contextmanager
     def _computing(self) -> Iterator[None]:
         """In the precision of the run, at once even while a program is traced."""
-        with precision(self.trainer.recipe.dtype), jax.ensure_compile_time_eval():
+        with use_precision(self.trainer.recipe.dtype), jax.ensure_compile_time_eval():
             yield
 
     def _traced(self, coordinates: Any) -> dict[str, Any]:
@@ -308,7 +308,7 @@ def trainer_from(
         about["block_size"],
         is_leaf=lambda x: x is None,
     )
-    with precision(chosen.dtype):
+    with use_precision(chosen.dtype):
         formulation = Formulation(problem)  # pyright: ignore[reportArgumentType]
         return Trainer(formulation, chosen, about["seed"])
 
@@ -322,7 +322,7 @@ def check_same(
     """Refuses another problem than that of a run, as far as its folder tells it."""
     there, here = about["problem"], describe_problem(problem)
     for key in (key for key in keys if key in there):
-        if is_same(there[key], here.get(key)):
+        if is_same_description(there[key], here.get(key)):
             continue
         is_told = key not in ("source", "code")
         texts = f": {there[key]} there, {here[key]} here" if is_told else ""

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..core import InputError, Status, describe, precision
+from ..core import InputError, Status, describe, use_precision
 from ..optim import Sequence
 from ..problems import EQUATIONS, Formulation, Problem
 from .about import program
@@ -75,7 +75,7 @@ def solve(
         if folder is not None:
             folder.check_free()
         trainer = _made(problem, recipe, seed, minutes, init_from)
-    with precision(trainer.recipe.dtype):
+    with use_precision(trainer.recipe.dtype):
         about = _about(trainer, minutes) | {"command": command}
         one = _Run(trainer, about, folder, callback, save_every, minutes, diagnose)
         return one.go(init_from, resume)
@@ -225,7 +225,7 @@ def _made(problem, recipe, seed, minutes, start) -> Trainer:
     if problem is None:
         raise InputError("`problem` is missing: give one, or resume a run.")
     like = recipe or (start and start.trainer.recipe)
-    with precision(like.dtype if like else "float64"):
+    with use_precision(like.dtype if like else "float64"):
         formulation = Formulation(problem)
         if recipe is None:
             if start is None:

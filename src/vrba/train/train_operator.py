@@ -9,7 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from ..core import InputError, Status, describe, is_same, kebab_case, precision
+from ..core import (
+    InputError,
+    Status,
+    describe,
+    is_same_description,
+    kebab_case,
+    use_precision,
+)
 from ..data import Pairs, open_pairs
 from .about import program
 from .callbacks import AbstractCallback, Lines, Plan
@@ -62,7 +69,7 @@ def train_operator(
         minutes = before["minutes"] if minutes is None else minutes
     elif folder is not None:
         folder.check_free()
-    with precision(recipe.dtype):
+    with use_precision(recipe.dtype):
         trainer = OperatorTrainer(pairs, recipe, seed)
         about = {
             "operator": describe(recipe),
@@ -113,7 +120,7 @@ def is_same_data(before: dict[str, Any], now: dict[str, Any]) -> bool:
     """Whether two fingerprints are of the same data, as far as the first tells it; a
     file may have been renamed."""
     told = {key: part for key, part in before.items() if key != "name"}
-    return is_same(told, {key: now.get(key) for key in told})
+    return is_same_description(told, {key: now.get(key) for key in told})
 
 
 def _check_same(before: dict[str, Any], about: dict[str, Any]) -> None:
@@ -122,7 +129,11 @@ def _check_same(before: dict[str, Any], about: dict[str, Any]) -> None:
     kept = lambda recipe: {k: v for k, v in recipe.items() if k not in ends}
     before = before | {"operator": kept(before["operator"])}
     about = about | {"operator": kept(about["operator"])}
-    same = {"operator": is_same, "data": is_same_data, "seed": is_same}
+    same = {
+        "operator": is_same_description,
+        "data": is_same_data,
+        "seed": is_same_description,
+    }
     for name, is_alike in same.items():
         if not is_alike(before[name], about[name]):
             raise InputError(
@@ -130,7 +141,7 @@ def _check_same(before: dict[str, Any], about: dict[str, Any]) -> None:
                 f"{about[name]}. Give the same to go on, or begin a run in another "
                 "folder."
             )
-    if not is_same(before.get("frame"), about["frame"]):
+    if not is_same_description(before.get("frame"), about["frame"]):
         raise InputError(
             "The run was begun with other `data`: their moments or places differ. Give "
             "the same to go on, or begin a run in another folder."

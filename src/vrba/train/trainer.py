@@ -13,12 +13,12 @@ from ..adapt import AbstractPolicy
 from ..core import (
     InputError,
     Status,
-    as_arrays,
     check_kind,
     flatten,
     flatten_gradient,
     float_dtype,
     select_tree,
+    to_jax_arrays,
 )
 from ..fields import choose_block_size, closure, in_blocks
 from ..models import Embedding
@@ -107,7 +107,7 @@ class Trainer(AbstractTrainer):
 
     def build(self) -> Any:
         """The parameters before training."""
-        return as_arrays(eqx.filter(self._network(), eqx.is_inexact_array))
+        return to_jax_arrays(eqx.filter(self._network(), eqx.is_inexact_array))
 
     def _network(self) -> Any:
         """The network before training, with the unknowns beside it."""
@@ -117,7 +117,7 @@ class Trainer(AbstractTrainer):
 
     def init(self, params: Any = None) -> TrainState:
         """The state before the first step, from given parameters or random ones."""
-        params = as_arrays(self.build() if params is None else params)
+        params = to_jax_arrays(self.build() if params is None else params)
         dtype = float_dtype(self.recipe.dtype)
         count = lambda: jnp.zeros((), jnp.int32)
         number = lambda value: jnp.asarray(value, dtype)

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float
 
-from ...core import check_fits, flatten
+from ...core import check_matrix_size, flatten
 from ..least_squares import AbstractLeastSquares, sum_over_blocks
 from ._base import (
     INSTEAD,
@@ -67,7 +67,7 @@ class Cholesky(AbstractSolver):
         self, objective: AbstractLeastSquares, params: Any, relative_damping: Scalar
     ) -> CholeskySystem:
         """Products of blocks, or their triangles if the damping is tiny."""
-        check_fits(flatten(params)[0], self.max_params, INSTEAD)
+        check_matrix_size(flatten(params)[0], self.max_params, INSTEAD)
 
         def products():
             def block_products(term, block):

@@ -14,7 +14,7 @@ from scipy.linalg.blas import get_blas_funcs
 from scipy.linalg.lapack import get_lapack_funcs
 from threadpoolctl import ThreadpoolController
 
-from ...core import InputError, check_fits, flatten
+from ...core import InputError, check_matrix_size, flatten
 from ..least_squares import AbstractLeastSquares
 from ._base import (
     INSTEAD,
@@ -79,7 +79,7 @@ class HostCholesky(AbstractSolver):
                 "`LevenbergMarquardt(solver=Cholesky())` there."
             )
         vector = flatten(params)[0]
-        check_fits(vector, self.max_params, INSTEAD)
+        check_matrix_size(vector, self.max_params, INSTEAD)
         dtype, size = vector.dtype, vector.size
         if relative_damping < find_qr_below(self.qr_below, dtype):
             return _triangle_of(objective, params, size, dtype)

@@ -1,4 +1,4 @@
-"""Roots to the last digit, dtypes as asked for, a status in words."""
+"""Root finding, floating types, checks of settings and texts of a status."""
 
 import jax
 import jax.numpy as jnp
@@ -39,7 +39,7 @@ def test_roots_agree_with_brent(name):
 
 
 @given(shift=st.integers(-5000, 5000).map(lambda n: n / 1000))
-def test_without_a_zero_the_nearer_end_comes_back(shift):
+def test_without_a_zero_the_closer_end_is_returned(shift):
     root = ROOT(jnp.asarray(shift))
     digits = np.finfo(float).eps  # where the interval is of length one
     np.testing.assert_allclose(root, np.clip(shift, -1, 2), rtol=4e-16, atol=digits)
@@ -66,7 +66,7 @@ def test_roots_in_float32_and_in_batches():
     np.testing.assert_allclose(root, np.sqrt(batch), rtol=3e-7)
 
 
-def test_dtypes_are_as_asked_for():
+def test_float_dtype_returns_or_refuses_a_type():
     assert float_dtype() == jnp.float64 and float_dtype("float32") == jnp.float32
     with pytest.raises(ValueError, match="int32"):
         float_dtype(jnp.int32)
@@ -76,12 +76,12 @@ def test_dtypes_are_as_asked_for():
             float_dtype(jnp.float64)
 
 
-def test_a_status_speaks():
+def test_a_status_has_a_text():
     assert vrba.Status[vrba.Status.ok] == ""
     assert "num_rejected" in vrba.Status[vrba.Status.nonfinite_residual]
 
 
-def test_settings_may_be_numbers_of_any_library():
+def test_checks_accept_numbers_of_any_library():
     check_count(a=np.int32(3), b=jnp.asarray(3), c=3)
     check_positive(a=np.float32(0.1), b=jnp.asarray(0.1), c=1)
     check_between(a=(np.float64(0.5), 0.0, 1.0), b=(jnp.asarray(0.5), 0.0, 1.0))

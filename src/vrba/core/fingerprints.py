@@ -1,4 +1,4 @@
-"""What tells a function from others of its name, the same in every process."""
+"""Names and fingerprints of functions and classes, equal in every process."""
 
 import dataclasses
 import functools
@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 
-def name_of(value: Any) -> str:
-    """Where it is defined, or where its class is; of a module its name."""
+def qualified_name(value: Any) -> str:
+    """Return the module and name of a function, or those of an object's class."""
     if isinstance(value, types.ModuleType):
         return value.__name__
     if isinstance(value, np.dtype):
@@ -23,9 +23,14 @@ def name_of(value: Any) -> str:
     return f"{getattr(value, '__module__', '')}.{name}"
 
 
-def details_of(value: Any, describe_fn: Callable[[Any], Any]) -> dict[str, Any]:
-    """What its name does not say: arguments, settings, or a fingerprint of the code of
-    a function that cannot be imported by its name."""
+def identifying_details(
+    value: Any, describe_fn: Callable[[Any], Any]
+) -> dict[str, Any]:
+    """Return what distinguishes `value` from others of the same name.
+
+    These are bound arguments, settings, or a fingerprint of the code if the function
+    cannot be imported by its name.
+    """
     if isinstance(value, complex):
         return {"value": str(value)}
     if isinstance(value, functools.partial):
@@ -41,63 +46,64 @@ def details_of(value: Any, describe_fn: Callable[[Any], Any]) -> dict[str, Any]:
     function = inspect.unwrap(value, stop=is_plain) if callable(value) else value
     if not is_plain(function) or _is_importable(value):
         return {}
-    return {"code": _digest(_parts(function, describe_fn))}
+    return {"code": _digest(_function_content(function, describe_fn))}
 
 
-def code_of_class(kind: type, describe_fn: Callable[[Any], Any]) -> dict[str, str]:
-    """A fingerprint of the methods and values that a class defines."""
-    found = {}
+def class_fingerprint(kind: type, describe_fn: Callable[[Any], Any]) -> dict[str, str]:
+    """Return a fingerprint of the methods and values that a class defines."""
+    content = {}
     for name in sorted(vars(kind)):
         if name.startswith(("__", "_abc_")):
             continue
         value = getattr(kind, name)
         value = value.fget if isinstance(value, property) else value
         if isinstance(value, types.FunctionType):
-            found[name] = _parts(value, describe_fn)
+            content[name] = _function_content(value, describe_fn)
         else:
-            found[name] = describe_fn(value)
-    return _digest(found)
+            content[name] = describe_fn(value)
+    return _digest(content)
 
 
-def _digest(parts: Any) -> dict[str, str]:
-    """With the version of Python: another compiles the same to something else."""
-    digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+def _digest(content: Any) -> dict[str, str]:
+    """Return a hash with the Python version, since bytecode differs by version."""
+    digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     return {"python": version, "digest": digest}
 
 
-def _parts(
+def _function_content(
     function: types.FunctionType, describe_fn: Callable[[Any], Any]
 ) -> list[Any]:
-    """What it does, its defaults, and what it closes over."""
+    """Return the bytecode, the defaults and the closure of a function."""
     defaults = (function.__defaults__, function.__kwdefaults__)
-    cells = [_content(cell) for cell in function.__closure__ or ()]
-    return [_compiled(function.__code__), describe_fn(defaults), describe_fn(cells)]
+    cells = [_cell_content(cell) for cell in function.__closure__ or ()]
+    code = _code_content(function.__code__)
+    return [code, describe_fn(defaults), describe_fn(cells)]
 
 
-def _compiled(code: types.CodeType) -> list[Any]:
+def _code_content(code: types.CodeType) -> list[Any]:
     constants = [
-        _compiled(one) if isinstance(one, types.CodeType) else _shown(one)
+        _code_content(one) if isinstance(one, types.CodeType) else _constant_text(one)
         for one in code.co_consts
     ]
     return [code.co_code.hex(), code.co_names, constants]
 
 
-def _shown(constant: Any) -> str:
-    """As text; the order within a set is another in each process."""
+def _constant_text(constant: Any) -> str:
+    """Return a text that is equal in every process; sets are sorted first."""
     is_set = isinstance(constant, frozenset)
     return str(sorted(map(repr, constant))) if is_set else repr(constant)
 
 
-def _content(cell: types.CellType) -> Any:
+def _cell_content(cell: types.CellType) -> Any:
     try:
         return cell.cell_contents
     except ValueError:
-        return None  # not filled yet
+        return None  # not assigned yet
 
 
 def _is_importable(value: Any) -> bool:
-    """Whether its name leads to it, in a file."""
+    """Whether importing its qualified name gives this object."""
     name = getattr(value, "__module__", None) or "__main__"
     found = None if name == "__main__" else sys.modules.get(name)
     for part in getattr(value, "__qualname__", "").split("."):
