@@ -271,7 +271,7 @@ def test_faces_of_conditions_and_directions_outwards():
 
 
 def test_data_are_all_used():
-    data = Data(SOME.tolist(), [1, 2, 3], of="v")
+    data = Data(SOME.tolist(), [1, 2, 3], field="v")
     points, values = data.sample(BOX, 1000, seed=0)
     np.testing.assert_array_equal(points, SOME)
     np.testing.assert_array_equal(values, [[1.0], [2.0], [3.0]])
@@ -280,13 +280,13 @@ def test_data_are_all_used():
 
 def test_names_are_unique_and_say_the_field():
     given = [
-        Initial(0, of="u"),
-        Initial(0, of="v"),
-        Initial(0, of="u"),
-        Initial(0, of="v", order=1),
-        Dirichlet(0, "x", of="u", penalty=Penalty(name="equations")),
-        Dirichlet(0, "x", of="v", penalty=Penalty(name="wall", weight=10)),
-        Neumann(0, "x", 2, of="v", penalty=Penalty(name="wall")),
+        Initial(0, field="u"),
+        Initial(0, field="v"),
+        Initial(0, field="u"),
+        Initial(0, field="v", order=1),
+        Dirichlet(0, "x", field="u", penalty=Penalty(name="equations")),
+        Dirichlet(0, "x", field="v", penalty=Penalty(name="wall", weight=10)),
+        Neumann(0, "x", 2, field="v", penalty=Penalty(name="wall")),
     ]
     law = lambda self, u, v, t, x: {"one": u.t - v.x, "two": v.t - u.x}
     seen = [Periodic("x", modes=2), FourierFeatures("t", modes=3)]
@@ -365,8 +365,8 @@ def test_float32_stays_float32():
     """The ansatz may return a plain number, as for a field that is known."""
     fn = lambda t, x, U, V: (t * U, 1)
     law = lambda self, u, v, t, x: {"one": u.t + v * u.x, "two": v.t, "three": v - 1}
-    given = [Ansatz(fn), Initial(0, of="u"), Neumann(lambda t, x: 0, "x", of="v")]
-    given += [Dirichlet(lambda t, x: 3, "x", of="v")]
+    given = [Ansatz(fn), Initial(0, field="u"), Neumann(lambda t, x: 0, "x", field="v")]
+    given += [Dirichlet(lambda t, x: 3, "x", field="v")]
     terms = Formulation(make(given, law, ("u", "v"))).terms()
     network = some_network(2, 3, 2, dtype=jnp.float32)
     row = jnp.array([0.3, 2.0], jnp.float32), jnp.array([0.0, 1.0], jnp.float32)
@@ -410,7 +410,7 @@ AXES = {"t": [0.0, 1.0], "x": [-1.0, 0.0, 2.0]}
 GRID = np.zeros((2, 3))
 TWO = lambda self, u, v, t, x: {"one": u.t - v.x}
 FREE = lambda self, *arguments: {"one": arguments[0]}
-SECOND = [Initial(0, of="u"), Initial(0, of="v")]
+SECOND = [Initial(0, field="u"), Initial(0, field="v")]
 
 
 def form(given, *args, **kwargs):
@@ -533,10 +533,10 @@ MISTAKES = {
             "`initial` must say which field it is of, one of u, v: write `of=...`",
         ),
         (
-            lambda: form([Initial(0, of="w")], TWO, ("u", "v")),
+            lambda: form([Initial(0, field="w")], TWO, ("u", "v")),
             "`initial of w` is of `w`, but the fields are u, v",
         ),
-        (lambda: form([Dirichlet(0, "x", of="v")]), "but the fields are u"),
+        (lambda: form([Dirichlet(0, "x", field="v")]), "but the fields are u"),
     ],
     "data": [
         (

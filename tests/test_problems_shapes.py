@@ -55,17 +55,17 @@ def slip(u, v, t, x, y, normal):
 
 
 GIVEN = [
-    vrba.Initial(lambda x, y: one(0.0, x, y), of="u"),
-    vrba.Dirichlet(one, on=PLATE, of="u"),
-    vrba.Dirichlet(two, on=SHAPE, of="v"),
-    vrba.Dirichlet(two, on="x", at=-0.5, of="v", where=lambda t, x, y: y > 0),
-    vrba.Neumann(into_hole, on=HOLE, of="u"),
-    vrba.Neumann(lambda t, x, y: 2 * x * x, on="x", of="v"),
+    vrba.Initial(lambda x, y: one(0.0, x, y), field="u"),
+    vrba.Dirichlet(one, on=PLATE, field="u"),
+    vrba.Dirichlet(two, on=SHAPE, field="v"),
+    vrba.Dirichlet(two, on="x", at=-0.5, field="v", where=lambda t, x, y: y > 0),
+    vrba.Neumann(into_hole, on=HOLE, field="u"),
+    vrba.Neumann(lambda t, x, y: 2 * x * x, on="x", field="v"),
     vrba.Robin(
         lambda t, x, y: 2 * one(t, x, y) + into_hole(t, x, y),
         on=HOLE,
         factor=2.0,
-        of="u",
+        field="u",
         where=lambda t, x, y: (x > 0.2) & (t < 1),
     ),
     vrba.Constraint(
@@ -149,31 +149,31 @@ MISTAKES = [
         "`neumann x=0` needs a face, and the domain has none across `x`, got 0",
     ),
     (
-        lambda: form(vrba.Dirichlet(0.0, vrba.Disk(0.3), of="u")),
+        lambda: form(vrba.Dirichlet(0.0, vrba.Disk(0.3), field="u")),
         "`dirichlet disk of u`: No point was found on the boundary of",
     ),
     (
-        lambda: form(vrba.Dirichlet(0.0, HOLE, 0.5, of="u")),
+        lambda: form(vrba.Dirichlet(0.0, HOLE, 0.5, field="u")),
         "is on a shape, where `at` = 0.5 says nothing: restrict it by `where`",
     ),
     (
-        lambda: form(vrba.Dirichlet(0.0, vrba.Box(z=(0, 1)), of="u")),
+        lambda: form(vrba.Dirichlet(0.0, vrba.Box(z=(0, 1)), field="u")),
         "is on a shape with a coordinate `z`, but those of the domain are t, x, y",
     ),
     (
-        lambda: form(vrba.Neumann(0.0, HOLE, where=lambda t, x, y: x > 5, of="u")),
+        lambda: form(vrba.Neumann(0.0, HOLE, where=lambda t, x, y: x > 5, field="u")),
         "`neumann disk of u`: No point",
     ),
     (
-        lambda: form(vrba.Neumann(0.0, HOLE, where=lambda x, y: x > 0, of="u")),
+        lambda: form(vrba.Neumann(0.0, HOLE, where=lambda x, y: x > 0, field="u")),
         r"`where` of .* takes \(x, y\), but is called with \(t, x, y\), in this order",
     ),
     (
-        lambda: form(vrba.Neumann(0.0, HOLE, where=lambda t, x, y: x, of="u")),
+        lambda: form(vrba.Neumann(0.0, HOLE, where=lambda t, x, y: x, field="u")),
         "`where` of .* must be true or false for each of .* got float64",
     ),
     (
-        lambda: form(vrba.Neumann(0.0, HOLE, where=3, of="u")),
+        lambda: form(vrba.Neumann(0.0, HOLE, where=3, field="u")),
         "`where` of .* must be a function, got 3",
     ),
     (
@@ -288,7 +288,7 @@ def test_five_coordinates_have_a_reference_and_a_figure(tmp_path):
             return {"u": u.xx - 2.0, "v": v.a - u.b}
 
         def conditions(self):
-            return [vrba.Dirichlet(0.0, on=self.domain, of="u")]
+            return [vrba.Dirichlet(0.0, on=self.domain, field="u")]
 
         def reference(self):
             return lambda a, b, c, x, y: {"u": x**2, "v": a}

@@ -101,7 +101,7 @@ class Solution(eqx.Module):
                 f"`expression` must take ({', '.join(names)}), as the equations do: "
                 f"{error}."
             ) from error
-        problems.check_order(expression, names, "`expression`")
+        problems.check_argument_order(expression, names, "`expression`")
         listed = _Listed(expression)
         with self._computing():
             found = self.trainer.evaluate(self.params, listed, self._array(points))

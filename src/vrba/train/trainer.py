@@ -25,10 +25,10 @@ from ..models import Embedding
 from ..optim import LeastSquares, PointTerm, Sequence, Steps, advance
 from ..problems import (
     EQUATIONS,
-    Extended,
+    attach_unknowns,
     Formulation,
     Residual,
-    opened,
+    split_unknowns,
 )
 from ._base import AbstractTrainer, as_root, stream
 from .balance import BalanceState
@@ -113,7 +113,7 @@ class Trainer(AbstractTrainer):
         """The network before training, with the unknowns beside it."""
         dtype, key = float_dtype(self.recipe.dtype), stream(self.root, 0)
         network = network_of(self.formulation, self.recipe.model, key=key, dtype=dtype)
-        return Extended.of(network, self.formulation.problem.unknowns, dtype)
+        return attach_unknowns(network, self.formulation.problem.unknowns, dtype)
 
     def init(self, params: Any = None) -> TrainState:
         """The state before the first step, from given parameters or random ones."""
@@ -256,7 +256,7 @@ class Trainer(AbstractTrainer):
     def unknowns(self, params: Any) -> dict[str, float]:
         """The values of the coefficients that are sought."""
         problem = self.formulation.problem
-        _, found = opened(eqx.combine(params, self.skeleton), problem.unknowns)
+        _, found = split_unknowns(eqx.combine(params, self.skeleton), problem.unknowns)
         return {name: float(value) for name, value in found.items()}
 
     def residual(
