@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 from scipy import integrate
 
+from vrba import problems
 from vrba.fields import Field, closure, coordinate_jets, propagate
 from vrba.problems import AllenCahn, Ansatz, Burgers, Initial, KdV, Periodic
-from vrba.problems._spectral import (
-    cosine_coefficients,
-    cosine_values,
-    etdrk4,
-    relative_difference,
-)
-from vrba.problems.allen_cahn import _initial_series, _solve, known_part, layer
-from vrba.problems.burgers import cole_hopf
-from vrba.problems.kdv import _two_solitons
+
+allen_cahn = problems.allen_cahn
+cole_hopf = problems.burgers.cole_hopf
+cosine_coefficients = problems._spectral.cosine_coefficients
+cosine_values = problems._spectral.cosine_values
+etdrk4 = problems._spectral.etdrk4
+relative_difference = problems._spectral.relative_difference
+two_solitons = problems.kdv._two_solitons
 
 PROBLEMS = [Burgers(), Burgers(1e-3), AllenCahn(), KdV()]
 NAMES = ["burgers", "burgers-thin", "allen-cahn", "kdv"]
@@ -133,7 +133,7 @@ def test_burgers_equation_has_the_steady_front():
 
 def test_allen_cahn_error_is_confirmed_by_another_resolution():
     found = reference(2)
-    other = relative_difference(_solve(2048, 700), found.values["u"])
+    other = relative_difference(allen_cahn._solve(2048, 700), found.values["u"])
     assert found.error / 100 < other < found.error
 
 
@@ -168,14 +168,14 @@ def test_initial_values_of_allen_cahn_are_held_on_points_that_stay():
     np.testing.assert_allclose(initial.points, np.stack([0 * x, x], axis=1))
     np.testing.assert_allclose(initial.values, x**2 * np.cos(np.pi * x))
     assert initial.penalty.weight == 3.0
-    start = _solve(1024, 100, 64)[0]  # 513 points: every eighth is given
+    start = allen_cahn._solve(1024, 100, 64)[0]  # 513 points: every eighth is given
     np.testing.assert_allclose(start[:-1:8], initial.values, atol=1e-14)
 
 
 @pytest.mark.parametrize(
     ("settings", "text"),
     [
-        ({"num_initial": 512}, "give `is_soft=True`"),
+        ({"num_initial": 512}, "`is_soft=True`"),
         ({"num_initial": 511, "is_soft": True}, "an even number from.* got 511"),
         ({"num_initial": 6, "is_soft": True}, "from 8 to 4096, got 6"),
         ({"num_initial": 5000, "is_soft": True}, "from 8 to 4096, got 5000"),
@@ -187,7 +187,7 @@ def test_bad_numbers_of_initial_points_are_refused(settings, text):
 
 
 def test_initial_series_against_quadrature():
-    series = _initial_series(40)
+    series = allen_cahn._initial_series(40)
     for n in (0, 1, 2, 7, 40):
         fn = lambda x, n=n: x**2 * math.cos(math.pi * x) * math.cos(n * math.pi * x)
         exact = integrate.quad(fn, 0, 1, epsabs=1e-14)[0] * (2 if n else 1)
@@ -262,7 +262,7 @@ def test_soft_form_has_the_initial_values_in_the_loss():
 
 
 def rounding(t, x):
-    return layer(t, 1 - jnp.abs(x))
+    return allen_cahn.layer(t, 1 - jnp.abs(x))
 
 
 @functools.cache
@@ -312,7 +312,7 @@ def test_known_part_has_no_kink_and_is_finite_everywhere(dtype):
     for part in found.values():
         assert part.dtype == dtype and np.all(np.isfinite(part))
         assert np.all(part[:2] == 0)
-    whole = jets(known_part, points, (0, 1))
+    whole = jets(allen_cahn.known_part, points, (0, 1))
     slope = whole[0, 1][len(edges) :]
     np.testing.assert_allclose(slope, np.zeros(8), atol=100 * np.finfo(dtype).eps)
     x = points[:4, 1]
@@ -338,7 +338,7 @@ def test_two_solitons_against_hirota_and_the_equation():
     with mpmath.workdps(60):
         for t, x in [(-1.0, -6.5), (-0.2, 0.4), (0.0, 0.0), (0.6, 1.0), (1.0, 19.0)]:
             exact = hirota(mpmath.mpf(t), mpmath.mpf(x))
-            found = _two_solitons(np, np.float64(t), np.float64(x), 2.5, 1.5)
+            found = two_solitons(np, np.float64(t), np.float64(x), 2.5, 1.5)
             assert found == pytest.approx(float(exact), rel=2e-13, abs=0)
             by = lambda *index, at=(t, x): mpmath.diff(hirota, at, index)
             assert abs(by(1, 0) + 6 * exact * by(0, 1) + by(0, 3)) < 1e-30
@@ -346,7 +346,7 @@ def test_two_solitons_against_hirota_and_the_equation():
 
 def test_two_solitons_solve_the_equation_in_jax():
     points = np.random.default_rng(0).uniform([-1, -20], [1, 20], (500, 2))
-    exact = lambda t, x: _two_solitons(jnp, t, x, 2.5, 1.5)
+    exact = lambda t, x: two_solitons(jnp, t, x, 2.5, 1.5)
     np.testing.assert_allclose(residuals(KdV(), exact, points, 3), 0, atol=1e-12)
 
 
@@ -359,7 +359,7 @@ def test_kdv_reference_against_a_spectral_solution():
     def nonlinear(c):
         return -3j * wave * kept * np.fft.rfft(np.fft.irfft(c) ** 2)
 
-    start = np.fft.rfft(_two_solitons(np, -1.0, x, 2.5, 1.5))
+    start = np.fft.rfft(two_solitons(np, -1.0, x, 2.5, 1.5))
     options = dict(duration=2.0, num_steps=2000, num_frames=3)
     frames = np.fft.irfft(etdrk4(1j * wave**3, nonlinear, start, **options))
     exact = found.values["u"][[0, 100, 200], :-1:2]
@@ -395,7 +395,7 @@ def test_ansatz_meets_the_conditions_whatever_the_network_says(problem):
     exact = {
         Burgers: lambda: -np.sin(np.pi * x),
         AllenCahn: lambda: x**2 * np.cos(np.pi * x),
-        KdV: lambda: _two_solitons(np, -1.0, x, 2.5, 1.5),
+        KdV: lambda: two_solitons(np, -1.0, x, 2.5, 1.5),
     }[type(problem)]()
     np.testing.assert_allclose(value[:9], exact, rtol=1e-13, atol=1e-20)
     if isinstance(problem, AllenCahn):

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.io import netcdf_file
-from train_cases import tiny_recipe
 
 import vrba
+from tests.train_cases import tiny_recipe
 from vrba import optim
 from vrba.problems import Formulation
 from vrba.report import plot_solution, write_figures
@@ -154,7 +154,7 @@ MISTAKES = [
     ),
     (
         lambda: form(vrba.Dirichlet(0.0, HOLE, 0.5, field="u")),
-        "is on a shape, where `at` = 0.5 says nothing: restrict it by `where`",
+        "is on a shape, which has no face at `at` = 0.5: select points by `where`",
     ),
     (
         lambda: form(vrba.Dirichlet(0.0, vrba.Box(z=(0, 1)), field="u")),
@@ -186,11 +186,11 @@ MISTAKES = [
     ),
     (
         lambda: form(vrba.Neumann(0.0, BARE), BARE, ("u",)),
-        "`neumann pointcloud` needs outward normals, which its domain was not given",
+        "`neumann pointcloud` needs outward normals, but its domain has none",
     ),
     (
         lambda: form(vrba.Constraint(lambda *all: all[0] * all[-1][0], BARE), BARE),
-        "`constraint pointcloud` needs outward normals, which its domain was not",
+        "`constraint pointcloud` needs outward normals, but its domain has none",
     ),
 ]
 
@@ -233,7 +233,7 @@ ADAM = {"optimizer": optim.Adam(), "max_steps": 2, "check_every": 2}
 
 
 def load_example():
-    path = Path(__file__).parents[1] / "examples" / "my_geometry.py"
+    path = Path(__file__).parents[2] / "examples" / "my_geometry.py"
     spec = importlib.util.spec_from_file_location("my_geometry", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy
 from cli_cases import call
-from rooms import concrete
+from tests.rooms import concrete
 
 from vrba import data
 from vrba.data._flow import flow, method

@@ -10,6 +10,7 @@ import pytest
 from numpy.polynomial import Polynomial
 from numpy.polynomial.chebyshev import cheb2poly
 
+from vrba import problems, train
 from vrba.fields import Field, closure, coordinate_jets, propagate
 from vrba.models import MLP
 from vrba.problems import (
@@ -23,15 +24,12 @@ from vrba.problems import (
     PlateWithHole,
     Reference,
 )
-from vrba.problems import cavity as smooth
-from vrba.problems import classical_cavity as classical
-from vrba.problems._spectral import relative_difference
-from vrba.problems._stream import Clamped, solve_flow
-from vrba.problems.l_shape import Membrane, corner_part, inner_part
-from vrba.problems.plate_with_hole import kirsch, stretches
-from vrba.train.accuracy import relative_error
-from vrba.train.recipe import Recipe, default_recipe
-from vrba.train.trainer import Trainer
+from vrba.train import Recipe, Trainer, default_recipe
+
+cavity = problems.cavity
+kirsch = problems.plate_with_hole.kirsch
+inner_part = problems.l_shape.inner_part
+relative_difference = problems._spectral.relative_difference
 
 AXIS = np.linspace(0, 1, 41)
 
@@ -89,8 +87,8 @@ def inside(problem, num_points, seed=0):
 
 @functools.cache
 def flow(is_classical, size):
-    known = classical.known_stream if is_classical else smooth.known_stream
-    return solve_flow(known, 100.0, size)
+    known = cavity.classical_stream if is_classical else cavity.smooth_lid_stream
+    return problems._stream.solve_flow(known, 100.0, size)
 
 
 # References may be of some fields, and of a part of a grid.
@@ -102,7 +100,7 @@ def test_reference_may_leave_out_a_field_but_not_name_another():
     found = Reference(axes, {"v": values}).check(problem.domain, problem.fields)
     assert list(found.values) == ["v"]
     for wrong in ({"w": values}, {}, values):
-        with pytest.raises(ValueError, match="to be compared"):
+        with pytest.raises(ValueError, match="for each field to compare"):
             Reference(axes, wrong).check(problem.domain, problem.fields)
 
 
@@ -116,9 +114,12 @@ def test_error_is_over_the_fields_of_the_reference():
     }
     names = trainer.formulation.problem.fields
     check = lambda values: Reference(axes, values).check(Cavity.domain, names)
-    assert relative_error(trainer, params, check({"v": 2 * found["v"]})) == 0.5
+    assert (
+        train.accuracy.relative_error(trainer, params, check({"v": 2 * found["v"]}))
+        == 0.5
+    )
     both = check({"v": found["v"], "u": found["u"]})
-    assert relative_error(trainer, params, both) == 0
+    assert train.accuracy.relative_error(trainer, params, both) == 0
 
 
 def test_several_equations_share_the_residuals_of_a_step():
@@ -145,7 +146,7 @@ def test_reference_counts_inside_the_domain_only():
 
 
 def test_clamped_polynomials_vanish_at_the_ends_with_their_slope():
-    basis = Clamped.build(12)
+    basis = problems._stream.ClampedBasis.build(12)
     for order in (0, 1):
         np.testing.assert_allclose(basis.at(np.array([0.0, 1.0]), order), 0, atol=1e-13)
     for order in range(5):
@@ -159,7 +160,7 @@ def test_clamped_polynomials_vanish_at_the_ends_with_their_slope():
 def test_flow_of_a_known_stream_function_needs_no_rest():
     """Rigid rotation solves the equations by itself."""
     known = lambda x, y: x**2 + y**2
-    found = solve_flow(known, 100.0, 8)
+    found = problems._stream.solve_flow(known, 100.0, 8)
     np.testing.assert_allclose(found.rest, 0, atol=1e-9)
     u, v = found.velocity(AXIS, AXIS[:5])
     np.testing.assert_allclose(u, np.broadcast_to(2 * AXIS[:5], u.shape), atol=1e-12)
@@ -194,7 +195,7 @@ def test_cavity_walls_hold_exactly(problem):
     for side in still:
         np.testing.assert_allclose(side, 0, atol=1e-14)
     x = walls(50)[3][:, 0]
-    speed = smooth.lid(x) if isinstance(problem, Cavity) else np.ones(50)
+    speed = cavity.lid(x) if isinstance(problem, Cavity) else np.ones(50)
     np.testing.assert_allclose(lid[:, 0], speed, atol=1e-14)
     np.testing.assert_allclose(lid[:, 1], 0, atol=1e-14)
 
@@ -203,7 +204,7 @@ def test_cavity_ansatz_is_the_known_stream_function_where_the_network_is_zero():
     fn = next(c.fn for c in Cavity().conditions() if isinstance(c, Ansatz))
     zero = jnp.zeros(())
     for x, y in inside(Cavity(), 5):
-        slopes = jax.grad(smooth.known_stream, (0, 1))(x, y)
+        slopes = jax.grad(cavity.smooth_lid_stream, (0, 1))(x, y)
         u, v, _ = fn(jnp.asarray(x), jnp.asarray(y), zero, zero, zero)
         assert u == pytest.approx(slopes[1]) and v == pytest.approx(-slopes[0])
 
@@ -230,7 +231,7 @@ def test_cavity_refuses_flow_without_viscosity(kind):
 def test_corner_flow_is_slow_flow_with_its_pressure():
     """`lap(u) = p_x` and `lap(v) = p_y`."""
     points = np.array([[0.3, -0.2], [0.05, -0.4], [0.9, -0.1]])
-    fns = [classical.corner_stream, classical._corner_pressure]
+    fns = [cavity.corner_stream, cavity._corner_pressure]
     psi, p = jets(fns, points, 3)
     np.testing.assert_allclose(psi[2, 1] + psi[0, 3], p[1, 0], rtol=1e-12)
     np.testing.assert_allclose(-psi[3, 0] - psi[1, 2], p[0, 1], rtol=1e-12)
@@ -240,9 +241,9 @@ def test_known_pressure_takes_the_singularity_away():
     """Towards a corner the residual of momentum grows like inertia, one over the
     distance, and not like the viscous terms, its square."""
     fns = [
-        lambda x, y: jax.grad(classical.known_stream, 1)(x, y),
-        lambda x, y: -jax.grad(classical.known_stream, 0)(x, y),
-        lambda x, y: classical.known_pressure(x, y) / 100,
+        lambda x, y: jax.grad(cavity.classical_stream, 1)(x, y),
+        lambda x, y: -jax.grad(cavity.classical_stream, 0)(x, y),
+        lambda x, y: cavity.classical_pressure(x, y) / 100,
     ]
     distance = np.array([1e-2, 1e-4])[:, None]
     points = [distance * [0.8, -0.6] + [0, 1], distance * [-0.8, -0.6] + [1, 1]]
@@ -304,7 +305,7 @@ def test_corner_part_is_the_singular_function():
     x, y = points.T
     angle = np.arctan2(y, x) % (2 * np.pi)
     exact = np.hypot(x, y) ** (2 / 3) * np.sin(2 * angle / 3)
-    found = jax.vmap(corner_part)(jnp.asarray(x), jnp.asarray(y))
+    found = jax.vmap(problems.l_shape.corner_part)(jnp.asarray(x), jnp.asarray(y))
     np.testing.assert_allclose(found, exact, atol=1e-14)
 
 
@@ -317,11 +318,11 @@ def test_l_shape_ansatz_vanishes_on_the_boundary_and_is_finite_in_the_corner():
 
 def test_l_shape_certificate():
     """The misfit on the boundary bounds the distance of two solutions everywhere."""
-    coarse, fine = Membrane.solve(20, 2), Membrane.solve(60, 7)
+    coarse, fine = (problems.l_shape.Membrane.solve(*n) for n in ((20, 2), (60, 7)))
     z = inside(LShape(), 200) @ np.array([1, 1j])
     distance = np.max(np.abs(coarse(z) - fine(z)))
-    bound = coarse.misfit(500) + fine.misfit(500)
-    assert distance < bound < 1e-4 and fine.misfit(500) < 1e-10
+    bound = coarse.boundary_error(500) + fine.boundary_error(500)
+    assert distance < bound < 1e-4 and fine.boundary_error(500) < 1e-10
     r = np.linspace(0, 1, 9)
     for edge in (r + 0j, -1j * r):
         np.testing.assert_allclose(fine(edge), 0, atol=1e-10)
@@ -394,6 +395,8 @@ def test_plate_reference_fits_and_refuses_a_bad_ratio():
     x, y = np.meshgrid(*found.axes.values(), indexing="ij")
     np.testing.assert_array_equal(np.isnan(found.values["u"]), np.hypot(x, y) < 1)
     stretched = found.values["u"][-1, 0] / 4
-    assert stretched == pytest.approx(stretches(4.0, 0.0, 0.3)[0])
+    assert stretched == pytest.approx(
+        problems.plate_with_hole.displacement_ratios(4.0, 0.0, 0.3)[0]
+    )
     with pytest.raises(ValueError, match="poisson"):
         PlateWithHole(1.0)

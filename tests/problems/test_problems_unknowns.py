@@ -8,14 +8,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from train_cases import decay_ansatz, tiny_recipe
 
 import vrba
-from vrba import optim
+from tests.train_cases import decay_ansatz, tiny_recipe
+from vrba import optim, problems
 from vrba.problems import Burgers, Formulation, InverseBurgers, InverseHeat
-from vrba.problems.burgers import cole_hopf
 from vrba.train import Silent, Trainer
 
+cole_hopf = problems.burgers.cole_hopf
 pytestmark = pytest.mark.xdist_group("train")
 
 PLACES = np.linspace(0, 2, 60)
@@ -116,9 +116,9 @@ def test_positive_unknowns_stay_positive():
     ("settings", "message"),
     [
         ({"start": -1.0, "is_positive": True}, "positive unknown.*-1.0"),
-        ({"start": float("nan")}, "`init_from` must be finite, got nan"),
+        ({"start": float("nan")}, "`start` must be finite, got nan"),
         ({"start": 1.0, "scale": 0.0}, "`scale` must be positive, got 0.0"),
-        ({"start": 1.0, "is_positive": True, "scale": 2.0}, "`scale` is of no use"),
+        ({"start": 1.0, "is_positive": True, "scale": 2.0}, "`scale` has no effect"),
     ],
 )
 def test_bad_unknowns_are_refused(settings, message):
