@@ -9,13 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy
-from cli_cases import call
-from tests.rooms import concrete
 
+from tests.cli_cases import call
+from tests.rooms import concrete
 from vrba import data
-from vrba.data._flow import flow, method
-from vrba.data.bubble import _knots
-from vrba.data.files import SHAPES
 
 MAKERS = concrete("vrba.data", data.AbstractMaker)
 
@@ -50,7 +47,7 @@ def test_a_file_holds_what_was_made(name, tmp_path):
     ]
     np.testing.assert_array_equal(np.concatenate([p[0] for p in parts]), inputs)
     np.testing.assert_array_equal(np.concatenate([p[1] for p in parts]), outputs)
-    assert pairs.about["settings"]["class"] == name.__name__
+    assert pairs.provenance["settings"]["class"] == name.__name__
     assert pairs.places.shape == (*pairs.grid, len(pairs.names))
 
 
@@ -93,7 +90,7 @@ def test_half_made_data_of_other_settings_are_kept(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         data.write_pairs(tiny(data.Wave), path, on_progress=stop)
     begun = path.with_suffix(".h5.part").read_bytes()
-    with pytest.raises(ValueError, match="beginning of other data"):
+    with pytest.raises(ValueError, match="part of other data"):
         data.write_pairs(tiny(data.Wave, seed=1), path)
     assert path.with_suffix(".h5.part").read_bytes() == begun
 
@@ -131,7 +128,9 @@ def test_bubbles_have_the_published_moments():
 def test_radii_solve_the_equation():
     maker = data.Bubble(num_train=1, num_valid=1, num_test=1)
     radius = made(maker)[1][0, :, 0]
-    pressure = scipy.interpolate.CubicSpline(_knots(), maker._pressures()[0])
+    pressure = scipy.interpolate.CubicSpline(
+        data.bubble._knots(), maker._pressures()[0]
+    )
     solved = scipy.integrate.solve_ivp(
         lambda t, y: [y[1], -4e4 * y[1] - 2e11 * y[0] - 100 * pressure(t)],
         (0, 5e-4),
@@ -153,7 +152,7 @@ def test_published_tolerance_is_near_the_exact_radii():
     assert 1e-4 < gap < 2e-2
 
 
-# FourierFeatures.
+# Waves.
 
 
 def test_waves_at_rest_have_the_published_moments():
@@ -204,7 +203,7 @@ def test_flow_follows_the_equation():
     maker = tiny(data.Kolmogorov, num_times=3, step=0.05)
     x, y, t = maker.axes()
     angle = 2 * np.pi * (x[:, None] + y)
-    found = flow(maker, np.cos(angle)[None])[0]
+    found = data._vorticity.solve_vorticity(maker, np.cos(angle)[None])[0]
     rate = maker.viscosity * 8 * np.pi**2
     decay = np.exp(-rate * t)
     still = 0.1 * (np.sin(angle) + np.cos(angle))[..., None] / rate
@@ -236,7 +235,7 @@ def test_flow_turns_as_its_vorticity_says():
     )
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
         first = exponax.fft(jnp.asarray(field)[None], num_spatial_dims=2)
-        ahead = method(maker).step_fourier(first)
+        ahead = data._vorticity.build_stepper(maker).step_fourier(first)
         after = exponax.ifft(ahead, num_spatial_dims=2, num_points=32)
     moved = (np.asarray(after[0]) - field) / maker.step
     assert np.linalg.norm(moved - rate) < 1e-2 * np.linalg.norm(rate)
@@ -329,7 +328,7 @@ MISTAKES = {
     },
     "there is no array `y`": {"axes": "t y"},
     "coordinates are given for 1": {"axes": "t", "outputs": np.zeros((10, 5, 4, 2))},
-    "there are no coordinates": {"axes": None},
+    "coordinates of the outputs are missing": {"axes": None},
     "too few for": {"num_train": 11},
 }
 
@@ -341,7 +340,9 @@ def test_mistakes_in_a_file_are_told(message, tmp_path):
     path = written(tmp_path / "own.npz", arrays)
     with pytest.raises(ValueError) as error:
         data.open_pairs(path)
-    assert message in str(error.value) and error.value.__notes__ == [SHAPES]
+    assert message in str(error.value) and error.value.__notes__ == [
+        data.files.FILE_FORMAT
+    ]
     assert str(path) in str(error.value)
 
 
@@ -380,10 +381,14 @@ def test_mistakes_of_the_command_are_told(tmp_path, monkeypatch):
     code, _, err = call("data", "make", "bubble", "--scale", "huge")
     assert code == 2 and "laptop, paper, tiny" in err
     code, _, err = call("data", "info", "missing.h5")
-    assert code != 0 and "`missing.h5` is not there" in err
+    assert code != 0 and "`missing.h5` does not exist" in err
     np.savez("own.npz", inputs=np.zeros((3, 2)))
     code, _, err = call("data", "info", "own.npz")
-    assert code == 2 and "there is no array `outputs`" in err and SHAPES in err
+    assert (
+        code == 2
+        and "there is no array `outputs`" in err
+        and data.files.FILE_FORMAT in err
+    )
     code, _, err = call("data", "make", "wave", "--scale", "tiny", "--out", "w.npz")
     assert code == 2 and "must end in .h5" in err
     code, _, err = call("data", "make", "wave", "--param", "num_times=3")

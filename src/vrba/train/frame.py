@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..core import InputError
-from ..data import Pairs, places_of, shares_of
+from ..data import Pairs, output_points, quadrature_weights
 from .scaling import Scaling
 
 
@@ -80,6 +80,6 @@ def frame_from(described: Mapping[str, Any], dtype: Any, splits: str | None) -> 
         axes = tuple(np.asarray(axis, float) for axis in described["axes"])
     else:
         scattered = np.asarray(described["scattered"], float)
-    raw, shares = places_of(axes, scattered), shares_of(axes, scattered)
+    raw, shares = output_points(axes, scattered), quadrature_weights(axes, scattered)
     axis = None if splits is None else names.index(splits)
     return Frame._made(raw, shares, scaling, axis, tuple(described["in_shape"]))

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..adapt import Exponential, GrowingCap, Hybrid, Smoothing
 from ..core import InputError
-from ..data import Pairs, is_even
+from ..data import Pairs, is_uniform
 from ..models import (
     FNO,
     AbstractOperatorArchitecture,
@@ -33,7 +33,7 @@ def default_operator_recipe(
 ) -> OperatorRecipe:
     """A recipe that suits the data: for those of `vrba.data` the published one, or a
     smaller one of its kind for smaller data; with another `model` what suits that."""
-    made_by = pairs.about.get("settings", {}).get("class")
+    made_by = pairs.provenance.get("settings", {}).get("class")
     known = {"Bubble": _bubble, "Kolmogorov": _kolmogorov, "Wave": _wave}
     settings = known.get(made_by, _usual)(pairs, pairs.num_train >= _WHOLE)
     if model is not None:
@@ -146,7 +146,7 @@ def _usual(pairs: Pairs, is_whole: bool) -> dict[str, Any]:
     networks; all functions count the same."""
     is_one_grid = (
         pairs.axes is not None
-        and all(map(is_even, pairs.axes))
+        and all(map(is_uniform, pairs.axes))
         and pairs.inputs.shape[1:-1] == pairs.grid[: len(pairs.inputs.shape) - 2]
     )
     return _with_model(fitted_model(FNO if is_one_grid else DeepONet, pairs), pairs)

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int
 
 from ..adapt import Hybrid
 from ..core import InputError, Status, float_dtype, select_tree, to_jax_arrays
-from ..data import Pairs, is_even
+from ..data import Pairs, is_uniform
 from ..models import count_params
 from ..optim import AbstractObjective
 from ._base import AbstractTrainer, as_root, stream
@@ -240,7 +240,7 @@ def _gaps(pairs: Pairs, scaling: Scaling, recipe: OperatorRecipe) -> Any:
     for name, axis, scale in zip(pairs.names, pairs.axes, scales, strict=True):
         if name == recipe.splits:
             continue
-        if len(axis) < 2 or not is_even(axis):
+        if len(axis) < 2 or not is_uniform(axis):
             return None
         gaps.append(float((axis[1] - axis[0]) / scale))
     return tuple(gaps)

@@ -212,5 +212,6 @@ def embedding_of(formulation: Formulation) -> Embedding:
     domain = formulation.domain
     lower, upper = zip(*map(domain.bounds, domain.coordinates), strict=True)
     modes = tuple(formulation.periods.get(name, 0) for name in domain.coordinates)
-    waves = tuple(formulation.fourier_features.get(name, 0) for name in domain.coordinates)
+    features = formulation.fourier_features
+    waves = tuple(features.get(name, 0) for name in domain.coordinates)
     return Embedding(lower, upper, modes, waves)

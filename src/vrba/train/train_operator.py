@@ -100,7 +100,7 @@ def fingerprint(
 ) -> dict[str, Any]:
     """What tells data from others: where they come from, shapes and moments; and their
     name."""
-    made_by = pairs.about.get("settings", {}).get("class")
+    made_by = pairs.provenance.get("settings", {}).get("class")
     names = {} if file is None else {"name": Path(file).stem}
     names = names if made_by is None else {"name": kebab_case(made_by)}
     counts = {"valid": pairs.num_valid, "test": pairs.num_test}
@@ -109,7 +109,7 @@ def fingerprint(
         "moments": _moments(pairs, "train"),
         "held_out": {p: _moments(pairs, p) for p, count in counts.items() if count},
     }
-    return names | dict(pairs.about) | found
+    return names | dict(pairs.provenance) | found
 
 
 def _moments(pairs: Pairs, part: str) -> list[list[float]]:

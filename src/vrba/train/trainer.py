@@ -25,9 +25,9 @@ from ..models import Embedding
 from ..optim import LeastSquares, PointTerm, Sequence, Steps, advance
 from ..problems import (
     EQUATIONS,
-    attach_unknowns,
     Formulation,
     Residual,
+    attach_unknowns,
     split_unknowns,
 )
 from ._base import AbstractTrainer, as_root, stream
