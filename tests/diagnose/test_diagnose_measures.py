@@ -163,30 +163,30 @@ class TestVariance:
 
 class TestConcentration:
     def test_extremes(self):
-        even = diagnose.concentration(np.full(64, 0.3))
+        even = diagnose.measure_concentration(np.full(64, 0.3))
         assert even.effective_size == pytest.approx(64)
         assert even.entropy == pytest.approx(1)
         assert even.kl == pytest.approx(0, abs=1e-14)
-        one = diagnose.concentration(np.eye(64)[5])
+        one = diagnose.measure_concentration(np.eye(64)[5])
         assert one.effective_size == pytest.approx(1)
         assert one.entropy == pytest.approx(0, abs=1e-14)
         assert one.kl == pytest.approx(np.log(64))
 
     def test_half_of_the_points(self):
-        found = diagnose.concentration(np.repeat([1.0, 0.0], 32))
+        found = diagnose.measure_concentration(np.repeat([1.0, 0.0], 32))
         assert found.effective_size == pytest.approx(32)
         assert found.kl == pytest.approx(np.log(2))
 
     def test_points_that_the_base_excludes_do_not_count(self):
         base, tilt = np.repeat([1.0, 0.0], 5), np.ones(10)
-        found = diagnose.concentration(tilt, base)
+        found = diagnose.measure_concentration(tilt, base)
         assert found.effective_size == pytest.approx(5)
         assert found.entropy == pytest.approx(1)
 
     def test_against_scipy(self):
         random = np.random.default_rng(9)
         tilt, base = random.uniform(size=(2, 100))
-        found = diagnose.concentration(tilt, base)
+        found = diagnose.measure_concentration(tilt, base)
         assert found.kl == pytest.approx(scipy.stats.entropy(tilt, base), rel=1e-12)
         entropy = scipy.stats.entropy(tilt) / np.log(100)
         assert found.entropy == pytest.approx(entropy, rel=1e-12)
@@ -201,14 +201,14 @@ class TestConcentration:
     )
     def test_bad_masses_are_refused(self, tilt, words):
         with pytest.raises(ValueError, match=words):
-            diagnose.concentration(tilt)
+            diagnose.measure_concentration(tilt)
 
 
 def test_wasserstein_is_scipys():
     random = np.random.default_rng(10)
     points = random.normal(size=(300, 3))
     tilt, base = random.uniform(size=(2, 300))
-    found = diagnose.wasserstein(points, tilt, base)
+    found = diagnose.wasserstein_distance(points, tilt, base)
     for k in range(3):
         line = points[:, k]
         expected = scipy.stats.wasserstein_distance(line, line, tilt, base)
@@ -219,20 +219,20 @@ def test_wasserstein_of_a_shift_is_the_shift():
     points = np.linspace(0, 1, 101)[:, None]
     tilt, base = np.zeros(101), np.zeros(101)
     base[10], tilt[60] = 1.0, 1.0
-    assert diagnose.wasserstein(points, tilt, base) == pytest.approx([0.5])
+    assert diagnose.wasserstein_distance(points, tilt, base) == pytest.approx([0.5])
 
 
 def test_wasserstein_needs_as_many_masses_as_points(as_a_user):
-    with pytest.raises(ValueError, match="shape \\(3,\\), but there are 4 points"):
-        diagnose.wasserstein(np.zeros((4, 1)), np.ones(3))
+    with pytest.raises(ValueError, match="each of 4 points, got shape \\(3,\\)"):
+        diagnose.wasserstein_distance(np.zeros((4, 1)), np.ones(3))
 
 
 def test_alignment_of_known_angles():
     rows = np.array([[1.0, 0.0], [0.0, 5.0], [-2.0, 0.0], [1.0, 1.0], [0.0, 0.0]])
     half = np.sqrt(0.5)
     expected = [1.0, 0.0, -1.0, half, 0.0]
-    assert diagnose.align(rows)[0] == pytest.approx(expected)
-    assert diagnose.align(1e-8 * rows)[0] == pytest.approx(expected)
+    assert diagnose.cosine_similarity(rows)[0] == pytest.approx(expected)
+    assert diagnose.cosine_similarity(1e-8 * rows)[0] == pytest.approx(expected)
 
 
 def test_complexity_of_a_plane_is_its_slope_squared():
@@ -268,7 +268,7 @@ class TestErrors:
         true = np.array([1.0, np.nan, 1.0])
         found = diagnose.measure_errors(np.array([1.0, 5.0, 2.0]), true)
         assert found.l2 == pytest.approx(np.sqrt(0.5))
-        with pytest.raises(ValueError, match="`true` is known nowhere"):
+        with pytest.raises(ValueError, match="`true` has no finite value"):
             diagnose.measure_errors(np.ones(2), np.full(2, np.nan))
 
     @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -293,7 +293,7 @@ def test_effective_size_is_that_of_the_policies():
     base = np.arange(1.0, 41.0)
     state = policy.init(40, base=base / base.sum())
     state = policy.update(state, np.random.default_rng(11).exponential(size=40))
-    found = diagnose.concentration(policy.tilt(state), policy.base(state))
+    found = diagnose.measure_concentration(policy.tilt(state), policy.base(state))
     expected = float(policy.effective_size(state))
     assert found.effective_size == pytest.approx(expected, rel=1e-12)
 
@@ -363,7 +363,7 @@ def test_results_are_plain_numbers():
     parts = [
         found,
         diagnose.residual_variance(np.ones(3)),
-        diagnose.concentration(np.ones(3)),
+        diagnose.measure_concentration(np.ones(3)),
     ]
     for part in parts:
         for field in dataclasses.fields(part):

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from ..core import Status, is_same_description, lock_folder
-from ..diagnose import find_warnings, listen
+from ..diagnose import find_current_warnings, find_warnings
 from ._base import AbstractTrainer
 from .callbacks import AbstractCallback, Plan
 from .loop import run_loop, watch_signals
@@ -112,7 +112,7 @@ class AbstractRun(abc.ABC):
 
     def warn(self, entry: dict[str, Any]) -> None:
         """Adds to the entry what looks wrong since, once each."""
-        new = [w for w in listen(self.record) if w.name not in self.warned]
+        new = [w for w in find_current_warnings(self.record) if w.name not in self.warned]
         self.warned |= {warning.name for warning in new}
         if new:
             entry["warnings"] = [f"{w.text} {w.advice}" for w in new]

@@ -1,4 +1,4 @@
-"""All alarms over a log."""
+"""Apply all alarms to the record of a run."""
 
 import functools
 import inspect
@@ -6,22 +6,22 @@ import inspect
 from .. import alarms
 from ._base import AbstractAlarm, Finding, Record
 
-_MOST_ENTRIES = 200  # of a log that an alarm looks back
+_MAX_ENTRIES = 200  # of the record that an alarm may use
 
 
 def find_warnings(record: Record) -> list[Finding]:
-    """Of each alarm the first time that it rings, in the order of steps."""
+    """Return the first warning of each alarm over a whole record, in order of steps."""
     found: dict[str, Finding] = {}
     for end in range(1, len(record) + 1):
-        for finding in listen(record[max(0, end - _MOST_ENTRIES) : end]):
+        for finding in find_current_warnings(record[max(0, end - _MAX_ENTRIES) : end]):
             found.setdefault(finding.name, finding)
     return list(found.values())
 
 
-def listen(record: Record) -> list[Finding]:
-    """The alarms that ring after the last entry of a log."""
-    recent = record[-_MOST_ENTRIES:]
-    texts = {alarm: alarm.look(recent) for alarm in _all_alarms()}
+def find_current_warnings(record: Record) -> list[Finding]:
+    """Return the warnings that hold after the last entry of a record."""
+    recent = record[-_MAX_ENTRIES:]
+    texts = {alarm: alarm.check(recent) for alarm in _all_alarms()}
     return [
         Finding(type(alarm).__name__, int(record[-1]["step"]), text, alarm.advice)
         for alarm, text in texts.items()
@@ -31,6 +31,7 @@ def listen(record: Record) -> list[Finding]:
 
 @functools.cache
 def _all_alarms() -> tuple[AbstractAlarm, ...]:
+    """Return one alarm of each exported class, with its default thresholds."""
     return tuple(
         kind()
         for kind in vars(alarms).values()
