@@ -15,7 +15,7 @@ from vrba.cli.outcome import as_json
 from vrba.cli.paper.result import result_of
 from vrba.cli.reproduce import known_exhibits
 from vrba.cli.watcher import name_of_run
-from vrba.core import is_same
+from vrba.core import is_same_description
 from vrba.train.train_operator import is_same_data
 
 SAME = ("command", "target", "param", "flags")  # else runs are not of one comparison
@@ -92,9 +92,13 @@ def _are_alike(new: Content, old: Content) -> bool:
         json.loads(as_json({name: one["settings"][name] for name in names}))
         for one in (old, new)
     ]
-    is_alike = is_same_data if new["settings"]["command"] == "train" else is_same
+    is_alike = (
+        is_same_data if new["settings"]["command"] == "train" else is_same_description
+    )
     one, other = map(_problem, (old, new))  # either may tell more
-    return is_same(*asked) and (is_alike(one, other) or is_alike(other, one))
+    return is_same_description(*asked) and (
+        is_alike(one, other) or is_alike(other, one)
+    )
 
 
 def _problem(content: Content) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import jax
 import numpy as np
 
 import vrba
-from vrba.core import precision
+from vrba.core import use_precision
 from vrba.data import Bubble, Kolmogorov, Pairs, Wave
 from vrba.train import OperatorTrainer, operator_arms
 
@@ -113,7 +113,7 @@ def compare(kind, scale: str, num_steps: int, num_turns: int, *, with_torch=Fals
     """Medians of a step, and the median of the ratios to uniform turn by turn."""
     pairs = random_pairs(kind, scale)
     peer = Torch(num_steps) if with_torch else None
-    with precision("float32"):
+    with use_precision("float32"):
         arms = {name: Arm(pairs, change, num_steps) for name, change in ARMS.items()}
         turns = [*arms.values(), *([peer] if peer else [])]
         for _ in range(num_turns):

@@ -17,7 +17,7 @@ class TwoSubstances(Problem):  # they diffuse and turn into each other
 
     def conditions(self):  # known at the start, and nothing passes the walls
         start = Ansatz(lambda t, x, U, V: (jnp.cos(jnp.pi * x) + t * U, t * V))
-        return [start, Neumann(0.0, on="x", of="u"), Neumann(0.0, on="x", of="v")]
+        return [start, Neumann(0.0, on="x", field="u"), Neumann(0.0, on="x", field="v")]
 
     def reference(self):
         wave = lambda t, x: np.exp(-0.1 * np.pi**2 * t) * np.cos(np.pi * x)

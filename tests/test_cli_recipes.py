@@ -8,18 +8,18 @@ import numpy as np
 import optax
 import pytest
 from cli_cases import call
+from vrba.train.recipe import num_params_of
+from vrba.train.run_folder import describe_problem
 
 import vrba
 from vrba import adapt, optim
 from vrba.cli._base import UsageError
 from vrba.cli.names import unbiased_policy
 from vrba.cli.recipe import RecipeFlags, dtype_asked, new_recipe, resumed_recipe
-from vrba.core import describe, precision
+from vrba.core import describe, use_precision
 from vrba.fields import Field
 from vrba.problems import AllenCahn, Burgers, Formulation, Poisson
 from vrba.train import GradientNorms, RunFolder, published
-from vrba.train.recipe import num_params_of
-from vrba.train.run_folder import describe_problem
 
 pytestmark = pytest.mark.xdist_group("recipes")  # one folder
 
@@ -142,7 +142,7 @@ class Fixed(vrba.Problem):
 
 
 def recipe_of(problem, **flags):
-    with precision("float64"):
+    with use_precision("float64"):
         return new_recipe(RecipeFlags(**flags), problem, None, None)
 
 

@@ -384,8 +384,8 @@ def test_shifts_commute_if_no_coordinate_is_seen(is_blind):
     places, function = places_on(12, 12, 8), numbers(12, 12, 1)
     moved = call(model, np.roll(function, (3, 5), axis=(0, 1)), places)
     expected = np.roll(call(model, function, places), (3, 5), axis=(0, 1))
-    is_same = np.allclose(moved, expected, atol=1e-12)
-    assert is_same == is_blind
+    is_same_description = np.allclose(moved, expected, atol=1e-12)
+    assert is_same_description == is_blind
 
 
 def test_a_function_is_repeated_along_the_axes_it_lacks():

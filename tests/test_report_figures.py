@@ -4,6 +4,7 @@ import matplotlib.colors
 import numpy as np
 import pytest
 from run_cases import make_entry, make_fields
+from vrba.report.run import RunRecord
 
 from vrba.diagnose import find_stages
 from vrba.report import (
@@ -15,7 +16,6 @@ from vrba.report import (
     plot_weights,
 )
 from vrba.report.figures import RunFigure, figures_of
-from vrba.report.run import RunRecord
 
 
 def make_record(num_entries=20, **options):

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from vrba.core import precision
+from vrba.core import use_precision
 from vrba.problems import EQUATIONS, Formulation, Problem
 from vrba.train import Recipe, Trainer
 
@@ -19,7 +19,7 @@ _TOLERANCE = 1e-12  # of the largest
 def check_same(case: Case, problem: Problem) -> None:
     """Raises if values, residuals, or other terms of the loss differ between the case
     and vrba's problem."""
-    with precision("float64"):
+    with use_precision("float64"):
         small = Recipe(num_points=64, pool_size=64, num_held_out=16)
         trainer = Trainer(Formulation(problem), small, 0)
         params = trainer.build()

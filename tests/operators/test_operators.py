@@ -9,8 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from vrba.operators import relative_errors
-from vrba.operators import fingerprint, is_same_data
 
 import vrba
 from vrba import adapt, data
@@ -24,6 +22,9 @@ from vrba.operators import (
     Samples,
     Scaling,
     Sobolev,
+    fingerprint,
+    is_same_data,
+    relative_errors,
     train_operator,
 )
 from vrba.runs import AbstractCallback, Silent

@@ -11,7 +11,7 @@ import vrba.optim as optim
 from tests.optim.cases import rosenbrock
 from tests.rooms import concrete
 from vrba import Status
-from vrba.core import as_arrays, flatten, flatten_gradient
+from vrba.core import flatten, flatten_gradient, to_jax_arrays
 from vrba.optim import (
     AfterSteps,
     Backtracking,
@@ -378,7 +378,7 @@ def test_every_optimizer_lowers_a_loss_by_step_and_by_loop(name):
     optimizer = OPTIMIZERS[name]
     residual = lambda params: jnp.append(params["a"] - 1.0, 3 * params["b"][0] ** 2)
     loss = lambda params: jnp.mean(residual(params) ** 2)
-    start = as_arrays({"a": np.zeros(2), "b": (np.ones(1), "kept")})
+    start = to_jax_arrays({"a": np.zeros(2), "b": (np.ones(1), "kept")})
     fn = residual if optimizer.needs_residuals else loss
     run = minimise(fn, start, optimizer, max_steps=25)
     assert run.loss < 0.5 * loss(start) and run.params["b"][1] == "kept"

@@ -9,15 +9,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from vrba.pinn import Budget
-from vrba.pinn import grid_residuals
 
 import vrba
 from tests.pinn.cases import Decay, Edge, tiny_recipe
 from vrba import diagnose, optim
 from vrba.core import flatten_gradient
 from vrba.optim import LeastSquares
-from vrba.pinn import Evaluator, Trainer, diagnostics
+from vrba.pinn import Budget, Evaluator, Trainer, diagnostics, grid_residuals
 from vrba.problems import EQUATIONS, Formulation
 from vrba.runs import PrintLines, Silent
 
@@ -319,7 +317,7 @@ def test_budget_limits():
 )
 def test_alarm_is_silent(alarm, record):
     """About numbers that are not finite, and what does not matter."""
-    assert alarm.look(record) is None
+    assert alarm.check(record) is None
 
 
 def test_a_run_that_cannot_be_diagnosed_goes_on(monkeypatch):

@@ -412,8 +412,8 @@ class Pair(vrba.Problem):
         return {"first": u.x - v, "second": v.x + u}
 
     def conditions(self):
-        data = vrba.Data([[0.0], [0.5]], np.sin([0.0, 0.5]), of="u")
-        return [data, vrba.Dirichlet(1.0, on="x", at=0.0, of="v")]
+        data = vrba.Data([[0.0], [0.5]], np.sin([0.0, 0.5]), field="u")
+        return [data, vrba.Dirichlet(1.0, on="x", at=0.0, field="v")]
 
     def reference(self):
         axes = {"x": np.linspace(0, 1, 9)}

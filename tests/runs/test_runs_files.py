@@ -20,7 +20,7 @@ from vrba.core import (
     BrokenFileError,
     append_line,
     describe,
-    is_same,
+    is_same_description,
     read_last_line,
     read_lines,
     rebuild,
@@ -210,10 +210,10 @@ MADE_FROM_NUMBERS = {
 def test_functions_are_told_apart_by_what_is_in_them(name):
     make = MADE_FROM_NUMBERS[name]
     first, again, other = (describe(make(k)) for k in (1.0, 1.0, 50.0))
-    assert first == json.loads(json.dumps(again)) and is_same(first, again)
-    assert not is_same(first, other)
+    assert first == json.loads(json.dumps(again)) and is_same_description(first, again)
+    assert not is_same_description(first, other)
     older = {"function": first["function"]}
-    assert is_same(older, other)  # as before there were fingerprints
+    assert is_same_description(older, other)  # as before there were fingerprints
 
 
 def test_functions_are_told_apart_by_their_code():
@@ -252,14 +252,18 @@ print(json.dumps(describe(made("d"))))
 
 
 def test_what_is_compared():
-    assert is_same({"class": "A", "x": math.nan}, {"class": "A", "x": math.nan})
-    assert is_same({"class": "A", "x": 1}, {"class": "A", "x": 1.0, "new": 3})
-    assert not is_same({"class": "A", "old": 1}, {"class": "A"})
-    assert not is_same({"a": 1}, {"a": 1, "b": 2})  # entries, not settings
-    assert not is_same([1, 2], [1, 2, 3])
+    assert is_same_description(
+        {"class": "A", "x": math.nan}, {"class": "A", "x": math.nan}
+    )
+    assert is_same_description(
+        {"class": "A", "x": 1}, {"class": "A", "x": 1.0, "new": 3}
+    )
+    assert not is_same_description({"class": "A", "old": 1}, {"class": "A"})
+    assert not is_same_description({"a": 1}, {"a": 1, "b": 2})  # entries, not settings
+    assert not is_same_description([1, 2], [1, 2, 3])
     code = {"python": "3.1", "digest": "a"}
-    assert is_same(code, {"python": "3.2", "digest": "b"})
-    assert not is_same(code, {"python": "3.1", "digest": "b"})
+    assert is_same_description(code, {"python": "3.2", "digest": "b"})
+    assert not is_same_description(code, {"python": "3.1", "digest": "b"})
 
 
 CLOSED_OVER = {

@@ -625,5 +625,5 @@ def test_loading_runs_no_code(unbroken, tmp_path):
     about = json.loads(RunFolder(path).manifest_file.read_text())
     about["recipe"]["policy"]["class"] = "os.system"
     (tmp_path / "recipe.json").write_text(json.dumps(about))
-    with pytest.raises(ValueError, match="`os.system` is not known"):
+    with pytest.raises(ValueError, match="class `os.system`"):
         Solution.load(tmp_path, problem=Decay())

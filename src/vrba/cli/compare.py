@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from tyro.conf import OmitArgPrefixes, arg
 
-from ..core import is_same, precision
+from ..core import is_same_description, use_precision
 from ..data import open_pairs
 from ..report.markup import PAGE
 from ..train.train_operator import is_same_data
@@ -205,7 +205,7 @@ def settings_of(flags: Compare) -> Settings:
 
 def _new(flags: Compare) -> _Plan:
     minutes, target = flags.minutes, flags.target or ""
-    with precision(dtype_asked(flags.recipe.dtype, flags.recipe.recipe)):
+    with use_precision(dtype_asked(flags.recipe.dtype, flags.recipe.recipe)):
         subject = _subject(flags, target)
         if subject.command == "solve" and (minutes, flags.recipe.steps) == (None, None):
             minutes = _MINUTES
@@ -269,14 +269,14 @@ def _resumed(flags: Compare, out: Path) -> _Plan:
             )
         settings = dataclasses.replace(settings, num_seeds=flags.seeds)
     asked = (settings.flags.get("dtype"), settings.flags.get("recipe"))
-    with precision(dtype_asked(*asked)):
+    with use_precision(dtype_asked(*asked)):
         if settings.command == "train":
             scale = settings.flags.get("scale")
             pairs = open_pairs(data_file(settings.target, scale))
             subject = Pairing(pairs, settings.target, scale, OperatorFlags())
         else:
             subject = Equation(settings.target, settings.param, RecipeFlags())
-    is_alike = is_same_data if settings.command == "train" else is_same
+    is_alike = is_same_data if settings.command == "train" else is_same_description
     if not is_alike(described, json.loads(as_json(subject.describe()))):
         raise UsageError(
             f"`{settings.target}` has changed since `{out}` was begun: arms would not "

@@ -90,7 +90,7 @@ def about(pairs: Pairs) -> dict[str, object]:
         mean, std = moments(getattr(pairs, name), pairs.num_train)
         told[f"mean of {name} to train on"] = mean
         told[f"std of {name} to train on"] = std
-    return told | dict(pairs.about)
+    return told | dict(pairs.provenance)
 
 
 def moments(array: Any, num_rows: int) -> tuple[float, float]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from tyro.conf import arg
 
 from ..adapt import AbstractPolicy, AbstractPotential, AbstractTimed
-from ..core import InputError, describe, load_tree, precision, rebuild
+from ..core import InputError, describe, load_tree, rebuild, use_precision
 from ..models import MLP, AbstractArchitecture
 from ..optim import AbstractOptimizer
 from ..problems import Formulation, Problem
@@ -125,7 +125,7 @@ def load_start(run: Path, problem: Problem) -> Solution:
     model = rebuild(described["model"], known_classes())
     small = Recipe(model=model, dtype=described["dtype"], num_points=1, pool_size=1)
     trainer = trainer_from(about, problem, run, small)
-    with precision(small.dtype):
+    with use_precision(small.dtype):
         like = trainer.build()
         (best, last), header = load_tree(folder.checkpoint("best"), (like, like))
     return Solution(trainer, best, last, folder.record(), header | {"about": about})

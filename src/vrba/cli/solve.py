@@ -8,7 +8,7 @@ from typing import Annotated
 
 from tyro.conf import OmitArgPrefixes, arg
 
-from ..core import precision
+from ..core import use_precision
 from ..problems import Problem
 from ..report import Panel
 from ..train import Recipe, RunFolder, Solution
@@ -91,7 +91,7 @@ class Solve(AbstractCommand):
             dtype = dtype_asked(self.recipe.dtype, self.recipe.recipe)
         else:
             dtype = dtype_of(self.resume)
-        with precision(dtype):  # the user's file may make arrays, too
+        with use_precision(dtype):  # the user's file may make arrays, too
             problem = None
             if self.target is not None:
                 problem = load_problem(self.target, self.param)

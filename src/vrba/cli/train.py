@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
-from ..core import ending, precision
+from ..core import ending, use_precision
 from ..data import open_pairs
 from ..report import Panel
 from ..train import Operator, RunFolder, train_operator
@@ -64,7 +64,7 @@ class Train(AbstractFolderCommand):
         _check(self)
         path = open_target(self.target, self.scale, self.resume)
         pairs = open_pairs(path)
-        with precision(self.recipe.dtype or "float32"):
+        with use_precision(self.recipe.dtype or "float32"):
             if self.resume is None:
                 recipe = new_operator_recipe(self.recipe, pairs)
             else:

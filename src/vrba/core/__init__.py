@@ -1,4 +1,4 @@
-"""Shared by every room; imports nothing from the package."""
+"""Checks, files, locks and pytrees shared by all rooms; imports none of them."""
 
 from .checks import as_floats as as_floats
 from .checks import check_between as check_between
@@ -8,11 +8,12 @@ from .checks import check_least as check_least
 from .checks import check_positive as check_positive
 from .checks import check_real as check_real
 from .checks import is_number as is_number
-from .describe import describe as describe
-from .describe import is_same as is_same
-from .describe import kebab_case as kebab_case
-from .describe import rebuild as rebuild
+from .descriptions import describe as describe
+from .descriptions import is_same_description as is_same_description
+from .descriptions import kebab_case as kebab_case
+from .descriptions import rebuild as rebuild
 from .dtypes import float_dtype as float_dtype
+from .dtypes import use_precision as use_precision
 from .errors import BrokenFileError as BrokenFileError
 from .errors import InputError as InputError
 from .files import append_line as append_line
@@ -23,19 +24,18 @@ from .files import read_lines as read_lines
 from .files import write_arrays as write_arrays
 from .files import write_atomically as write_atomically
 from .files import write_json as write_json
-from .flat import as_arrays as as_arrays
-from .flat import as_reals as as_reals
-from .flat import check_fits as check_fits
-from .flat import check_precision as check_precision
-from .flat import check_trained as check_trained
-from .flat import flatten as flatten
-from .flat import flatten_gradient as flatten_gradient
-from .flat import with_dtype as with_dtype
+from .fingerprints import class_fingerprint as class_fingerprint
 from .formatting import format_duration as format_duration
-from .functions import code_of_class as code_of_class
 from .locks import is_locked as is_locked
 from .locks import lock_folder as lock_folder
-from .precision import precision as precision
 from .roots import find_root as find_root
 from .status import Status as Status
+from .trees import cast_floats as cast_floats
+from .trees import check_float64_enabled as check_float64_enabled
+from .trees import check_matrix_size as check_matrix_size
+from .trees import check_trainable as check_trainable
+from .trees import flatten as flatten
+from .trees import flatten_gradient as flatten_gradient
 from .trees import select_tree as select_tree
+from .trees import to_jax_arrays as to_jax_arrays
+from .trees import to_real_vector as to_real_vector

@@ -1,4 +1,4 @@
-"""Settings of the wrong kind or out of range, refused in the same words everywhere."""
+"""Checks of settings. All raise `InputError` with the setting's name and value."""
 
 import math
 import numbers
@@ -11,7 +11,7 @@ from .errors import InputError
 
 
 def check_between(**settings: tuple[Any, float, float]) -> None:
-    """Each setting as `name=(value, lower, upper)`, strictly between."""
+    """Raise unless `lower < value < upper` for each `name=(value, lower, upper)`."""
     for name, (value, lower, upper) in settings.items():
         _check_number(name, value)
         if not lower < value < upper:
@@ -21,12 +21,12 @@ def check_between(**settings: tuple[Any, float, float]) -> None:
 
 
 def check_count(**settings: Any) -> None:
-    """Each setting, as `name=value`, a whole number of at least one."""
+    """Raise unless each `name=value` is an integer of at least one."""
     check_least(**{name: (value, 1) for name, value in settings.items()})
 
 
 def check_least(**settings: tuple[Any, int]) -> None:
-    """Each setting as `name=(value, least)`, a whole number."""
+    """Raise unless each `name=(value, least)` is an integer with `value >= least`."""
     for name, (value, least) in settings.items():
         try:
             number = operator.index(value)
@@ -38,7 +38,7 @@ def check_least(**settings: tuple[Any, int]) -> None:
 
 
 def check_positive(**settings: Any) -> None:
-    """Each setting, as `name=value`, more than zero and finite."""
+    """Raise unless each `name=value` is positive and finite."""
     for name, value in settings.items():
         _check_number(name, value)
         if not 0 < value < math.inf:
@@ -47,7 +47,7 @@ def check_positive(**settings: Any) -> None:
 
 
 def check_kind(**settings: tuple[Any, type]) -> None:
-    """Each setting as `name=(value, kind)`, an object of that kind."""
+    """Raise unless each `name=(value, kind)` is an instance of `kind`."""
     for name, (value, kind) in settings.items():
         if not isinstance(value, kind):
             is_class = isinstance(value, type) and issubclass(value, kind)
@@ -58,7 +58,7 @@ def check_kind(**settings: tuple[Any, type]) -> None:
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is one real number, also one in an array without axes."""
+    """Whether `value` is one real number; an array without axes counts."""
     if isinstance(value, numbers.Real):
         return True
     kind = getattr(getattr(value, "dtype", None), "kind", "O")
@@ -71,16 +71,17 @@ def _check_number(name: str, value: Any) -> None:
 
 
 def check_real(**arrays: Any) -> None:
-    """Each array, as `name=array`, of real numbers."""
+    """Raise if an array, given as `name=array`, is complex or text."""
     for name, array in arrays.items():
         dtype = np.dtype(array.dtype)
         if dtype.kind in "cSU":
-            hint = ": give real and imaginary parts apart" if dtype.kind == "c" else ""
+            is_complex = dtype.kind == "c"
+            hint = ". Pass real and imaginary parts separately" if is_complex else ""
             raise InputError(f"`{name}` must hold real numbers, got {dtype}{hint}.")
 
 
 def as_floats(name: str, values: Any) -> np.ndarray:
-    """Numbers as an array of floats; refused unless they are real."""
+    """Convert to a NumPy array of floats; raise unless the values are real."""
     array = np.asarray(values)
     check_real(**{name: array})
     return np.asarray(array, float)

@@ -1,4 +1,4 @@
-"""Roots of increasing functions of one variable, to the last digits."""
+"""Roots of increasing functions of one variable, to machine precision."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Int
 
 
 class _Bracket(eqx.Module):
-    """Both ends of the interval that holds the root, and the end left behind last."""
+    """An interval `[a, b]` that contains the root, and `c`, the previous end."""
 
     a: Float[Array, ""]
     fa: Float[Array, ""]
@@ -20,17 +20,17 @@ class _Bracket(eqx.Module):
     num_values: Int[Array, ""]
 
     def best(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        """The end whose value is nearer to zero, and that value."""
+        """Return the end with the smaller absolute value of `fn`, and that value."""
         is_a = jnp.abs(self.fa) < jnp.abs(self.fb)
         return jnp.where(is_a, self.a, self.b), jnp.where(is_a, self.fa, self.fb)
 
     def tolerance(self) -> Float[Array, ""]:
-        """The last digits of the root, as a share of the interval."""
+        """Return the rounding error of the root relative to the interval length."""
         digits = 2 * jnp.finfo(self.a.dtype).eps * jnp.abs(self.best()[0])
         return digits / jnp.abs(self.b - self.a)
 
     def narrow(self, x: Float[Array, ""], fx: Float[Array, ""]) -> "_Bracket":
-        """The part of the interval that still holds the root; first, its two ends."""
+        """Return the subinterval that contains the root; two calls set the ends."""
         same = jnp.sign(fx) == jnp.sign(self.fa)
         inside = _Bracket(
             x,
@@ -43,13 +43,13 @@ class _Bracket(eqx.Module):
         )
         first = _Bracket(x, fx, self.b, self.fb, self.c, self.fc, self.num_values + 1)
         second = _Bracket(self.a, self.fa, x, fx, x, fx, self.num_values + 1)
-        choose = lambda one, two, three: jnp.where(
+        by_count = lambda one, two, three: jnp.where(
             self.num_values == 0, one, jnp.where(self.num_values == 1, two, three)
         )
-        return jax.tree.map(choose, first, second, inside)
+        return jax.tree.map(by_count, first, second, inside)
 
     def next_point(self) -> Float[Array, ""]:
-        """By inverse quadratic interpolation where it can be trusted, else halfway."""
+        """Interpolate inverse-quadratically where that is safe; else bisect."""
         a, fa, b, fb, c, fc = self.a, self.fa, self.b, self.fb, self.c, self.fc
         xi, phi = (a - b) / (c - b), (fa - fb) / (fc - fb)
         can_trust = (phi**2 < xi) & ((1 - phi) ** 2 < 1 - xi)
@@ -65,17 +65,17 @@ def find_root(
     lower: Float[Array, ""],
     upper: Float[Array, ""],
 ) -> Float[Array, ""]:
-    """The zero of an increasing `fn` between `lower` and `upper`. (Chandrupatla 1997)
+    """Find the zero of an increasing `fn` between `lower` and `upper`.
 
-    Without a zero in the bracket the nearer end comes back. The number of steps is
-    bounded by a multiple of the dtype's digits. `fn` is traced once, so that roots of
-    roots compile quickly.
+    Chandrupatla's method (1997). Without a zero in the interval, return the end whose
+    value is closer to zero. The number of steps is bounded by a multiple of the digits
+    of the dtype. `fn` is traced once, so nested root finding compiles quickly.
     """
     max_values = 2 + 3 * jnp.finfo(lower.dtype).nmant
 
-    def is_open(bracket):
+    def is_unfinished(bracket):
         is_found = (bracket.tolerance() > 0.5) | (bracket.best()[1] == 0)
-        is_found |= jnp.sign(bracket.fa) == jnp.sign(bracket.fb)  # there is no zero
+        is_found |= jnp.sign(bracket.fa) == jnp.sign(bracket.fb)  # no zero in between
         is_new = bracket.num_values < 2
         return is_new | (~is_found & (bracket.num_values < max_values))
 
@@ -88,5 +88,5 @@ def find_root(
 
     one = jnp.ones_like(lower)
     start = _Bracket(upper, one, lower, -one, lower, -one, jnp.zeros((), jnp.int32))
-    found = jax.lax.while_loop(is_open, step, start)
+    found = jax.lax.while_loop(is_unfinished, step, start)
     return found.best()[0]

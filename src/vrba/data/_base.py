@@ -1,6 +1,7 @@
-"""The interface of a maker of data."""
+"""The interface of a data generator, and a check for optional packages."""
 
 import abc
+import importlib.util
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -11,10 +12,11 @@ from ..core import check_count
 
 
 class AbstractMaker(eqx.Module):
-    """Settings of a data set, from which it can be made again.
+    """A generator of operator data. Equal settings give equal data.
 
-    Equal settings make equal functions, whatever is stopped on the way: `num_train` to
-    train on, then `num_valid`, then `num_test`.
+    The rows are `num_train` training functions, then `num_valid`, then `num_test`.
+    `names` are the output coordinates. `scales` maps a size to its settings. Generation
+    can be interrupted and continued at any row.
     """
 
     num_train: eqx.AbstractVar[int]
@@ -25,19 +27,27 @@ class AbstractMaker(eqx.Module):
     scales: ClassVar[dict[str, dict[str, Any]]]
 
     def __check_init__(self):
-        """There is something to make."""
         counts = {"num_train": self.num_train, "num_valid": self.num_valid}
         check_count(**counts, num_test=self.num_test)
 
     @property
     def num_funcs(self) -> int:
-        """All of them."""
+        """The number of functions in all parts."""
         return self.num_train + self.num_valid + self.num_test
 
     @abc.abstractmethod
     def axes(self) -> tuple[np.ndarray, ...]:
-        """The coordinates of the outputs along each axis, in the order of `names`."""
+        """Return the output coordinates along each axis, in the order of `names`."""
 
     @abc.abstractmethod
     def chunks(self, first: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Inputs and outputs from row `first` on, some rows at a time."""
+        """Yield inputs and outputs from row `first` on, several rows at a time."""
+
+
+def require_package(package: str, extra: str, purpose: str) -> None:
+    """Raise unless an optional package is installed."""
+    if importlib.util.find_spec(package) is None:
+        raise ModuleNotFoundError(
+            f"`{package}` is needed to {purpose}. Install it with "
+            f"`pip install '.[{extra}]'` in a clone of vrba."
+        )

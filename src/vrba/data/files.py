@@ -1,4 +1,4 @@
-"""Pairs on disk: written once with their settings, read where they are needed."""
+"""Files of pairs: write HDF5; read HDF5, `.npz` and `.mat`."""
 
 import json
 import os
@@ -12,47 +12,48 @@ import scipy
 from scipy.io.matlab import MatReadError
 
 from ..core import BrokenFileError, InputError, describe
-from ._base import AbstractMaker
-from ._optional import needed
+from ._base import AbstractMaker, require_package
 from .pairs import PARTS, Pairs
 
 FORMAT = 1
-SHAPES = """A file of pairs holds, as .h5, .npz or .mat:
-  inputs   [funcs, ...] or [funcs, ..., channels]         input functions, one a row
+FILE_FORMAT = """A file of pairs (.h5, .npz or .mat) contains:
+  inputs   [funcs, ...] or [funcs, ..., channels]         input functions, one per row
   outputs  [funcs, points...] or [funcs, points..., channels]
-and the coordinates of the outputs, as either
+and the coordinates of the outputs, either as
   axes     the names of their axes in order, such as "x y t", and for each name an
            array of that name with the coordinates along it, or
-  places   [points, dim], for points that are no grid.
-It may hold the numbers num_train, num_valid and num_test (8 : 1 : 1 if not), and
-input_channels = 1 if the last axis of the inputs is one of channels."""
+  places   [points, dim], for points that do not form a grid.
+Optional numbers are num_train, num_valid and num_test (default 8 : 1 : 1), and
+input_channels = 1 if the last axis of the inputs holds channels."""
 
-Told = Callable[[int, int], None]
+ProgressFn = Callable[[int, int], None]
 
 
 class PairsError(InputError):
-    """A file that holds no pairs, with a note of what it must hold."""
+    """A file without valid pairs; a note describes the expected format."""
 
 
 def write_pairs(
     maker: AbstractMaker,
     path: str | os.PathLike[str],
     *,
-    on_progress: Told | None = None,
+    on_progress: ProgressFn | None = None,
 ) -> Path:
-    """Makes data and writes them as HDF5; what is there already, also in part, is not
-    made again. `on_progress` is told how many functions of how many are done."""
-    needed("h5py", "operators", "write data")
+    """Generate data and write them as HDF5; continue a partly written file.
+
+    `on_progress` is called with the number of functions done and in total.
+    """
+    require_package("h5py", "operators", "write data")
     path = Path(path)
     if path.suffix in (".npz", ".mat"):
-        raise InputError(f"`{path}` must end in .h5: data are written as HDF5.")
+        raise InputError(f"`{path}` must end in .h5, as data are written as HDF5.")
     settings = json.dumps(describe(maker), sort_keys=True)
     if path.exists():
         _check_settings(path, settings)
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(path.name + ".part")
-    with _begun(beside, maker, settings) as file:
+    partial = path.with_name(path.name + ".part")
+    with _open_partial(partial, maker, settings) as file:
         done = int(file.attrs["num_done"])
         for inputs, outputs in maker.chunks(done) if done < maker.num_funcs else ():
             rows = slice(done, done + len(inputs))
@@ -67,44 +68,47 @@ def write_pairs(
             file.flush()
             if on_progress is not None:
                 on_progress(done, maker.num_funcs)
-    os.replace(beside, path)
+    os.replace(partial, path)
     return path
 
 
 def open_pairs(path: str | os.PathLike[str]) -> Pairs:
-    """The pairs of a file: HDF5 (also `.mat` 7.3), which is read lazily, `.npz` or
-    `.mat`. What it must hold is told if it does not."""
+    """Open a file of pairs: HDF5 (also `.mat` 7.3), `.npz` or `.mat`.
+
+    HDF5 is read lazily. A file in another format raises `PairsError` with a note on the
+    expected one.
+    """
     path = Path(path)
     if not path.exists():
-        raise FileNotFoundError(f"`{path}` is not there.")
+        raise FileNotFoundError(f"`{path}` does not exist.")
     try:
-        arrays, about = _read(path)
-        return _pairs(arrays, about)
+        arrays, attributes = _read(path)
+        return _build_pairs(arrays, attributes)
     except (ValueError, KeyError) as error:
-        told = PairsError(f"`{path}`: {error.args[0] if error.args else error}")
-        told.add_note(SHAPES)
-        raise told from error
+        wrapped = PairsError(f"`{path}`: {error.args[0] if error.args else error}")
+        wrapped.add_note(FILE_FORMAT)
+        raise wrapped from error
 
 
-def _begun(beside: Path, maker: AbstractMaker, settings: str) -> Any:
-    """The file that is being written, from where it was left if it is the same."""
+def _open_partial(partial: Path, maker: AbstractMaker, settings: str) -> Any:
+    """Open or create the partly written file; raise if it is of other settings."""
     import h5py  # optional
 
-    if beside.exists():
+    if partial.exists():
         try:
-            file = h5py.File(beside, "r+")
+            file = h5py.File(partial, "r+")
         except OSError:
-            file = None  # it was cut short: begun again below
+            file = None  # truncated: start again below
         if file is not None:
-            there = file.attrs.get("settings")
-            if there == settings:
+            found = file.attrs.get("settings")
+            if found == settings:
                 return file
             file.close()
             raise InputError(
-                f"`{beside}` is the beginning of other data: {there}. Choose another "
-                "file, or remove that one."
+                f"`{partial}` is a part of other data: {found}. Choose another file, "
+                "or remove that one."
             )
-    file = h5py.File(beside, "w")
+    file = h5py.File(partial, "w")
     file.attrs["format"] = FORMAT
     file.attrs["settings"] = settings
     file.attrs["axes"] = " ".join(maker.names)
@@ -118,62 +122,69 @@ def _begun(beside: Path, maker: AbstractMaker, settings: str) -> Any:
 
 
 def _check_settings(path: Path, settings: str) -> None:
-    about = open_pairs(path).about
-    if json.dumps(about.get("settings"), sort_keys=True) != settings:
+    found = json.dumps(open_pairs(path).provenance.get("settings"), sort_keys=True)
+    if found != settings:
         raise InputError(
-            f"`{path}` holds other data: {json.dumps(about.get('settings'))}. Choose "
-            "another file, or remove that one."
+            f"`{path}` holds other data: {found}. Choose another file, or remove it."
         )
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Arrays, and what is said of them."""
+    """Read the arrays and the attributes of a file."""
     if path.suffix == ".npz":
         try:
             with open(path, "rb") as whole, np.load(whole, allow_pickle=False) as file:
                 return dict(file), {}
         except (BadZipFile, EOFError) as error:
-            raise BrokenFileError(f"it is not whole ({error}).") from error
+            raise BrokenFileError(
+                f"the file is incomplete or damaged ({error})."
+            ) from error
     if path.suffix == ".mat":
         try:
             found = scipy.io.loadmat(path)
-        except NotImplementedError:  # version 7.3, which is HDF5 with axes reversed
-            arrays, about = _read_hdf5(path)
+        except NotImplementedError:  # version 7.3 is HDF5 with reversed axes
+            arrays, attributes = _read_hdf5(path)
             arrays = {name: np.asarray(a).T for name, a in arrays.items()}
-            if "axes" in arrays:  # text is a row of codes
+            if "axes" in arrays:  # text is a row of character codes
                 arrays["axes"] = "".join(map(chr, np.ravel(arrays["axes"])))
-            return arrays, about
+            return arrays, attributes
         except (MatReadError, OSError) as error:
-            raise BrokenFileError(f"it is not whole ({error}).") from error
+            raise BrokenFileError(
+                f"the file is incomplete or damaged ({error})."
+            ) from error
         return {k: v for k, v in found.items() if not k.startswith("__")}, {}
     return _read_hdf5(path)
 
 
 def _read_hdf5(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    needed("h5py", "operators", f"read {path.name}")
+    require_package("h5py", "operators", f"read {path.name}")
     import h5py  # optional
 
     try:
         file = h5py.File(path, "r")
     except OSError as error:
-        raise BrokenFileError(f"it is no HDF5 file, or not whole ({error}).") from error
+        raise BrokenFileError(
+            f"the file is not HDF5, or is damaged ({error})."
+        ) from error
     arrays = {name: item for name, item in file.items() if hasattr(item, "shape")}
     return arrays, dict(file.attrs)
 
 
-def _pairs(arrays: Mapping[str, Any], about: Mapping[str, Any]) -> Pairs:
+def _build_pairs(arrays: Mapping[str, Any], attributes: Mapping[str, Any]) -> Pairs:
     for name in ("inputs", "outputs"):
         if name not in arrays:
             found = ", ".join(f"{k} {np.shape(v)}" for k, v in arrays.items())
-            raise InputError(f"there is no array `{name}`; there are: {found}.")
+            raise InputError(f"there is no array `{name}`; the arrays are: {found}.")
     inputs, outputs = arrays["inputs"], arrays["outputs"]
-    if not _number(arrays, about, "input_channels", 0):
+    if not _read_number(arrays, attributes, "input_channels", 0):
         inputs = _with_channels(inputs)
-    text = about.get("axes", arrays.get("axes"))
+    text = attributes.get("axes", arrays.get("axes"))
     if text is not None:
         names = tuple(" ".join(np.atleast_1d(text).astype(str).tolist()).split())
         if missing := [name for name in names if name not in arrays]:
-            raise InputError(f"there is no array `{missing[0]}` for the axis of it.")
+            raise InputError(
+                f"there is no array `{missing[0]}` for the axis of that name."
+            )
         axes = tuple(np.asarray(arrays[name], float).reshape(-1) for name in names)
         scattered, dim = None, len(names)
     elif "places" in arrays:
@@ -182,28 +193,34 @@ def _pairs(arrays: Mapping[str, Any], about: Mapping[str, Any]) -> Pairs:
         names = tuple(f"x{k + 1}" for k in range(scattered.shape[1]))
         dim = 1
     else:
-        raise InputError("there are no coordinates of the outputs.")
+        raise InputError("the coordinates of the outputs are missing.")
     if len(np.shape(outputs)) == 1 + dim:
         outputs = _with_channels(outputs)
-    counts = _counts(arrays, about, inputs.shape[0])
-    told = {k: v for k, v in about.items() if k == "settings"}
-    told = {k: json.loads(v) for k, v in told.items()}
-    return Pairs(inputs, outputs, names, axes, scattered, *counts, about=told)
+    counts = _read_counts(arrays, attributes, inputs.shape[0])
+    settings = {k: json.loads(v) for k, v in attributes.items() if k == "settings"}
+    return Pairs(inputs, outputs, names, axes, scattered, *counts, provenance=settings)
 
 
-def _number(arrays: Mapping[str, Any], about: Mapping[str, Any], name: str, other: int):
-    return int(np.asarray(about.get(name, arrays.get(name, other))).reshape(-1)[0])
+def _read_number(
+    arrays: Mapping[str, Any], attributes: Mapping[str, Any], name: str, default: int
+) -> int:
+    """Return a number from the attributes or arrays of a file."""
+    found = attributes.get(name, arrays.get(name, default))
+    return int(np.asarray(found).reshape(-1)[0])
 
 
-def _counts(arrays, about, num_funcs: int) -> tuple[int, int, int]:
+def _read_counts(arrays, attributes, num_funcs: int) -> tuple[int, int, int]:
     tenth = num_funcs // 10
-    usual = {"train": num_funcs - 2 * tenth, "valid": tenth, "test": tenth}
-    found = [_number(arrays, about, f"num_{part}", usual[part]) for part in PARTS]
+    defaults = {"train": num_funcs - 2 * tenth, "valid": tenth, "test": tenth}
+    found = [
+        _read_number(arrays, attributes, f"num_{part}", defaults[part])
+        for part in PARTS
+    ]
     return found[0], found[1], found[2]
 
 
 class _WithChannels:
-    """An array on disk with one more axis at the end."""
+    """An array on disk with an axis of channels added at the end."""
 
     def __init__(self, array: Any):
         self.array = array

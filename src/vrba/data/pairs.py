@@ -1,4 +1,4 @@
-"""Input functions and the output functions that belong to them."""
+"""Pairs of input and output functions, with their coordinates and parts."""
 
 import math
 from collections.abc import Mapping
@@ -17,13 +17,13 @@ Scattered = Float[np.ndarray, "points dim"] | None
 
 
 class Pairs(eqx.Module):
-    """Functions in, functions out, one row a pair, with channels on the last axis.
+    """Input and output functions, one pair per row, with channels on the last axis.
 
-    `inputs` and `outputs` may lie on disk: they are read where they are sliced. The
-    outputs are known on a grid, with the coordinates `axes` by name in the order of the
-    axes, or at scattered `places`, `[points, dim]`, with coordinates named `names`. The
-    first `num_train` rows are to train on, the next `num_valid` to choose by, the last
-    `num_test` to measure the error. `about` tells where they come from.
+    `inputs` and `outputs` may be on disk and are read where they are sliced. The
+    coordinates of the outputs are named `names`. They form a grid with one array per
+    axis in `axes`, or are `scattered` points `[points, dim]`. The first `num_train`
+    rows are for training, the next `num_valid` for selection, the last `num_test` for
+    the test error. `provenance` holds the settings of the generator.
     """
 
     inputs: Any
@@ -34,29 +34,28 @@ class Pairs(eqx.Module):
     num_train: int
     num_valid: int
     num_test: int
-    about: Mapping[str, Any] = eqx.field(default_factory=dict)
+    provenance: Mapping[str, Any] = eqx.field(default_factory=dict)
 
     def __check_init__(self):
-        """Shapes fit together."""
         check_pairs(self)
 
     @property
     def num_funcs(self) -> int:
-        """All of them."""
+        """The number of pairs in all parts."""
         return self.inputs.shape[0]
 
     @property
     def grid(self) -> tuple[int, ...]:
-        """How many points the outputs have along each axis."""
+        """The number of output points along each axis."""
         return tuple(self.outputs.shape[1:-1])
 
     @property
     def places(self) -> Float[np.ndarray, "*grid dim"]:
         """The coordinates of every point of the outputs."""
-        return places_of(self.axes, self.scattered)
+        return output_points(self.axes, self.scattered)
 
     def rows(self, part: str) -> slice:
-        """Which rows are those of `train`, `valid` or `test`."""
+        """Return the rows of the part `train`, `valid` or `test`."""
         if part not in PARTS:
             raise InputError(f"`part` must be one of {', '.join(PARTS)}, got {part!r}.")
         counts = (self.num_train, self.num_valid, self.num_test)
@@ -64,39 +63,41 @@ class Pairs(eqx.Module):
         return slice(start, start + counts[PARTS.index(part)])
 
     def load(self, part: str) -> tuple[np.ndarray, np.ndarray]:
-        """The inputs and outputs of a part, in memory."""
+        """Read the inputs and outputs of a part into memory."""
         rows = self.rows(part)
         return np.asarray(self.inputs[rows]), np.asarray(self.outputs[rows])
 
     def quadrature(self) -> Float[np.ndarray, "*grid"]:
-        """The share of each point in an integral over the outputs: trapezoids along an
-        axis of uneven points, equal shares elsewhere; of mean one."""
-        return shares_of(self.axes, self.scattered)
+        """Return the quadrature weights of the output points, with mean one."""
+        return quadrature_weights(self.axes, self.scattered)
 
 
-def places_of(axes: Axes, scattered: Scattered) -> Float[np.ndarray, "*grid dim"]:
-    """The coordinates of every point of a grid, or of scattered ones."""
+def output_points(axes: Axes, scattered: Scattered) -> Float[np.ndarray, "*grid dim"]:
+    """Return the coordinates of every point of a grid, or of scattered points."""
     if axes is None:
         return np.asarray(scattered)
     return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
 
 
-def shares_of(axes: Axes, scattered: Scattered) -> Float[np.ndarray, "*grid"]:
-    """Their shares in an integral."""
+def quadrature_weights(axes: Axes, scattered: Scattered) -> Float[np.ndarray, "*grid"]:
+    """Return quadrature weights of mean one.
+
+    They follow the trapezoidal rule along non-uniform axes, and are equal elsewhere.
+    """
     if axes is None:
         return np.ones(len(np.asarray(scattered)))
-    shares = [_shares(axis) for axis in axes]
-    return math.prod(np.ix_(*shares), start=np.ones(tuple(map(len, axes))))
+    weights = [_axis_weights(axis) for axis in axes]
+    return math.prod(np.ix_(*weights), start=np.ones(tuple(map(len, axes))))
 
 
-def is_even(axis: Float[np.ndarray, " points"]) -> bool:
-    """Whether points are equally far apart, but for rounding, also that of a file."""
+def is_uniform(axis: Float[np.ndarray, " points"]) -> bool:
+    """Whether points are equally spaced, up to the rounding of a file."""
     steps = np.diff(axis)
     return len(axis) < 3 or bool(np.ptp(steps) <= 1e-3 * np.mean(steps))
 
 
 def check_pairs(pairs: Pairs) -> None:
-    """Refuses what does not fit, and says which axis."""
+    """Raise, naming the axis, unless arrays, coordinates and counts are consistent."""
     inputs, outputs = tuple(pairs.inputs.shape), tuple(pairs.outputs.shape)
     if len(inputs) < 2 or len(outputs) < 3:
         raise InputError(
@@ -110,13 +111,15 @@ def check_pairs(pairs: Pairs) -> None:
             f"{outputs[0]}: each input needs one output."
         )
     if (pairs.axes is None) == (pairs.scattered is None):
-        raise InputError("give the coordinates of the outputs as `axes` or as places.")
+        raise InputError("Give the output coordinates either as `axes` or as places.")
     _check_coordinates(pairs, outputs[1:-1])
     counts = {f"num_{part}": getattr(pairs, f"num_{part}") for part in PARTS}
     if min(counts.values()) < 0 or counts["num_train"] < 1:
-        raise InputError(f"the parts must have rows, and `train` some, got {counts}.")
+        raise InputError(f"`num_train` must be at least 1, the others 0, got {counts}.")
     if sum(counts.values()) > inputs[0]:
-        raise InputError(f"there are {inputs[0]} functions, too few for {counts}.")
+        raise InputError(
+            f"There are {inputs[0]} functions, too few for {counts}. Lower a count."
+        )
 
 
 def _check_coordinates(pairs: Pairs, grid: tuple[int, ...]) -> None:
@@ -155,11 +158,11 @@ def _check_finite(name: str, coordinates: Any) -> None:
         )
 
 
-def _shares(axis: Float[np.ndarray, " points"]) -> Float[np.ndarray, " points"]:
-    if is_even(axis):
+def _axis_weights(axis: Float[np.ndarray, " points"]) -> Float[np.ndarray, " points"]:
+    if is_uniform(axis):
         return np.ones(len(axis))
     steps = np.diff(axis)
-    shares = np.zeros(len(axis))
-    shares[:-1] += steps / 2
-    shares[1:] += steps / 2
-    return shares / np.mean(shares)
+    weights = np.zeros(len(axis))
+    weights[:-1] += steps / 2
+    weights[1:] += steps / 2
+    return weights / np.mean(weights)

@@ -1,26 +1,28 @@
-"""FourierFeatures in a medium where they run at different speeds."""
+"""Waves in a medium with variable wave speed."""
 
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Float
+from typing_extensions import override
 
 from ..core import check_count, check_least
 from ._base import AbstractMaker
 
 _CHUNK = 100
-_LEAST = 8  # cells between the centre of a bump and a wall
+_MARGIN = 8  # cells between the centre of a bump and a wall
 
 
 class Wave(AbstractMaker):
     """`u_tt = c^2 (u_xx + u_yy)`, `c = 1 + sin x sin y` on `[0, pi]^2`, `u = 0` at the
-    walls, from the bump `exp(-d^2 / 10)` at rest to the waves until `t = 2`.
+    walls, from the bump `exp(-d^2 / 10)` at rest to the solution until `t = 2`.
 
-    `d` is the distance from the centre in cells of a grid of 64 points a side, whatever
-    the grid; centres are even over the square, off the walls. Leapfrog and central
-    differences, on a grid `refinement` times as fine; one is as published, and has a
-    dispersion of its own, as a bump is only a few cells wide. (Toscano et al. 2025)
+    `d` is the distance from the centre in cells of a grid of 64 x 64 points. Centres
+    are uniform over the square, away from the walls. The solver uses leapfrog and
+    central differences on a grid `refinement` times as fine. The published value one
+    has visible numerical dispersion, as a bump is a few cells wide. (Toscano et al.
+    2025)
 
     Good values: `num_points = 64`, `num_times = 51`.
     """
@@ -54,19 +56,18 @@ class Wave(AbstractMaker):
     }
 
     def __check_init__(self):
-        """A grid has an inside."""
         check_count(refinement=self.refinement)
         check_least(num_times=(self.num_times, 2), num_points=(self.num_points, 8))
 
+    @override
     def axes(self) -> tuple[Float[np.ndarray, " _"], ...]:
-        """Times from 0 to 2, and both sides."""
         side = np.linspace(0, np.pi, self.num_points)
         return np.linspace(0, 2, self.num_times), side, side
 
+    @override
     def chunks(self, first: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """`u` at rest, and at all times."""
         random = np.random.default_rng(self.seed)
-        margin = _LEAST * np.pi / 63
+        margin = _MARGIN * np.pi / 63
         centres = random.uniform(margin, np.pi - margin, (self.num_funcs, 2))
         for start in range(first, self.num_funcs, _CHUNK):
             outputs = self.waves(centres[start : start + _CHUNK]).astype(np.float32)
@@ -75,7 +76,7 @@ class Wave(AbstractMaker):
     def waves(
         self, centres: Float[np.ndarray, "funcs 2"]
     ) -> Float[np.ndarray, "funcs times x y"]:
-        """The waves from bumps at these centres."""
+        """Return the solutions from bumps at the given centres."""
         num_fine = (self.num_points - 1) * self.refinement + 1
         x = np.linspace(0, np.pi, num_fine)
         gap = x[1] - x[0]
@@ -109,6 +110,6 @@ def _bumps(x, centres):
 
 
 def _laplacian(u):
-    """Times the square of the gap."""
+    """Return the discrete Laplacian times the squared grid spacing."""
     across = u[:, :-2, 1:-1] + u[:, 2:, 1:-1] + u[:, 1:-1, :-2] + u[:, 1:-1, 2:]
     return across - 4 * u[:, 1:-1, 1:-1]

@@ -1,4 +1,4 @@
-"""Why a run trains or stalls: measures of gradients, residuals, weights and errors."""
+"""Diagnostics: measures of gradients, residuals, weights and errors, and alarms."""
 
 from .alarms import AbstractAlarm as AbstractAlarm
 from .alarms import CollapsedWeights as CollapsedWeights
@@ -9,22 +9,22 @@ from .alarms import GrowingConditions as GrowingConditions
 from .alarms import IdleTilt as IdleTilt
 from .alarms import RoundingFloor as RoundingFloor
 from .alarms import SmallPool as SmallPool
+from .alarms import find_current_warnings as find_current_warnings
 from .alarms import find_warnings as find_warnings
-from .alarms import listen as listen
-from .alignment import align as align
-from .complexity import geometric_complexity as geometric_complexity
-from .concentration import Concentration as Concentration
-from .concentration import concentration as concentration
+from .distributions import Concentration as Concentration
+from .distributions import EstimatorVariance as EstimatorVariance
+from .distributions import ResidualVariance as ResidualVariance
+from .distributions import estimator_variance as estimator_variance
+from .distributions import measure_concentration as measure_concentration
+from .distributions import residual_variance as residual_variance
+from .distributions import wasserstein_distance as wasserstein_distance
 from .errors import PERCENTILES as PERCENTILES
 from .errors import Errors as Errors
 from .errors import measure_errors as measure_errors
-from .snr import SignalToNoise as SignalToNoise
-from .snr import signal_to_noise as signal_to_noise
+from .gradients import SignalToNoise as SignalToNoise
+from .gradients import cosine_similarity as cosine_similarity
+from .gradients import geometric_complexity as geometric_complexity
+from .gradients import signal_to_noise as signal_to_noise
 from .stages import Stage as Stage
 from .stages import find_stages as find_stages
 from .stages import split_levels as split_levels
-from .transport import wasserstein as wasserstein
-from .variance import EstimatorVariance as EstimatorVariance
-from .variance import ResidualVariance as ResidualVariance
-from .variance import estimator_variance as estimator_variance
-from .variance import residual_variance as residual_variance

@@ -1,4 +1,4 @@
-"""Fitting, transition, diffusion: the stages of learning, found by a stated rule."""
+"""The stages of learning (fitting, transition, diffusion) from a run's record."""
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby, pairwise
@@ -8,14 +8,14 @@ import numpy as np
 from jaxtyping import Float
 
 MEASURE = "snr_unit"
-_MOST_LEVELS = 3
-_FEWEST = 4  # measurements in a stage
-_MOST_PLACES = 300
-_LEAST_CHANGE = 1.5  # of the ratio between two stages
+_MAX_LEVELS = 3
+_MIN_LENGTH = 4  # measurements in a stage
+_MAX_MEASUREMENTS = 300
+_MIN_CHANGE = 1.5  # smallest factor of the ratio between two stages
 
 
 class Stage(NamedTuple):
-    """`name` is "fitting", "transition" or "diffusion"; both steps belong to it."""
+    """A stage "fitting", "transition" or "diffusion", with its first and last step."""
 
     name: str
     first_step: int
@@ -23,47 +23,49 @@ class Stage(NamedTuple):
 
 
 def find_stages(record: Sequence[Mapping[str, Any]]) -> list[Stage]:
-    """The stages of a run from the logged signal-to-noise ratio of its gradients.
+    """Return the stages of a run from the logged signal-to-noise ratio of gradients.
 
-    The rule: the logarithm of the ratio over the measurements is split into one, two or
-    three stretches of constant level (`split_levels`); neighbours whose ratios differ
-    by less than a factor of 1.5 count as one. The first stretch is fitting: gradients
-    agree. The lowest one after it is transition: they disagree. What comes after the
-    lowest one is diffusion: they agree again, as the residual has become even. If all
-    later stretches lie above the first, they are diffusion. With fewer than eight
-    measurements there is one stage, with none there is no stage.
+    `split_levels` splits the logarithm of the ratio into one to three segments of
+    constant level. Neighbouring segments are merged if their ratios differ by less than
+    a factor of 1.5. The first segment is fitting: gradients agree. The lowest segment
+    after it is transition: gradients disagree. Later segments are diffusion: gradients
+    agree again, as the residual is nearly uniform. If all later segments are above the
+    first, they are diffusion. With fewer than eight measurements there is one stage,
+    without measurements none.
     """
     known = [entry for entry in record if (entry.get(MEASURE) or 0) > 0]
     if not known:
         return []
-    if len(known) > _MOST_PLACES:
-        chosen = np.linspace(0, len(known) - 1, _MOST_PLACES).astype(int)
+    if len(known) > _MAX_MEASUREMENTS:
+        chosen = np.linspace(0, len(known) - 1, _MAX_MEASUREMENTS).astype(int)
         known = [known[k] for k in chosen]
     logs = np.log([entry[MEASURE] for entry in known])
-    starts = _merged(logs, split_levels(logs, _MOST_LEVELS, _FEWEST))
-    names = _names([float(np.mean(part)) for part in np.split(logs, starts[1:])])
+    starts = _merge(logs, split_levels(logs, _MAX_LEVELS, _MIN_LENGTH))
+    names = _name_segments(
+        [float(np.mean(part)) for part in np.split(logs, starts[1:])]
+    )
     steps = [int(entry["step"]) for entry in known]
     firsts = [steps[start] for start in starts]
     lasts = [steps[start - 1] for start in starts[1:]] + [steps[-1]]
     stages = [Stage(*each) for each in zip(names, firsts, lasts, strict=True)]
-    return [_joined(list(group)) for _, group in groupby(stages, lambda s: s.name)]
+    return [_join(list(group)) for _, group in groupby(stages, lambda s: s.name)]
 
 
-def _joined(stages: list[Stage]) -> Stage:
-    """Neighbours of one name as one stage."""
+def _join(stages: list[Stage]) -> Stage:
+    """Merge neighbouring stages of one name."""
     return Stage(stages[0].name, stages[0].first_step, stages[-1].last_step)
 
 
 def split_levels(
     values: Float[np.ndarray, " places"], most: int = 3, fewest: int = 4
 ) -> list[int]:
-    """Where each stretch of constant level begins, the first at zero.
+    """Return where each segment of constant level begins, the first at zero.
 
-    The best split into `k` stretches of at least `fewest` values minimises the sum of
-    squares about their means, found exactly; `k` up to `most` minimises Schwarz's
-    criterion with the price of a change point, `n log(squares / n) + 3 k log n` (a
-    simple form of that of Zhang and Siegmund 2007). It assumes that values scatter
-    independently: a slow drift is split as well.
+    The best split into `k` segments of at least `fewest` values minimises the sum of
+    squares about their means, exactly. The number `k`, up to `most`, minimises
+    Schwarz's criterion with a penalty for change points, `n log(squares / n) + 3 k log
+    n` (a simple form of that of Zhang and Siegmund 2007). The criterion assumes
+    independent noise, so a slow drift is split as well.
     """
     values = np.asarray(values, float)
     count = values.size
@@ -80,7 +82,7 @@ def split_levels(
 
 
 def _squares(values: np.ndarray) -> np.ndarray:
-    """`[i, j]`: the sum of squares of `values[i:j]` about their mean."""
+    """Return at `[i, j]` the sum of squares of `values[i:j]` about their mean."""
     centred = values - np.mean(values)
     sums = np.concatenate([[0.0], np.cumsum(centred)])
     squares = np.concatenate([[0.0], np.cumsum(centred**2)])
@@ -90,7 +92,7 @@ def _squares(values: np.ndarray) -> np.ndarray:
 
 
 def _split(squares: np.ndarray, number: int, fewest: int) -> tuple[list[int], float]:
-    """The best beginnings of so many stretches, and their sum of squares."""
+    """Return the best starts of `number` segments, and their sum of squares."""
     count = squares.shape[0] - 1
     if number == 1:
         return [0], float(squares[0, count])
@@ -109,22 +111,22 @@ def _split(squares: np.ndarray, number: int, fewest: int) -> tuple[list[int], fl
     return [0, *reversed(starts)], float(cost[count])
 
 
-def _merged(logs: np.ndarray, starts: list[int]) -> list[int]:
-    """Without beginnings at which the level hardly changes."""
+def _merge(logs: np.ndarray, starts: list[int]) -> list[int]:
+    """Remove starts at which the level changes by less than `_MIN_CHANGE`."""
     kept = [0]
     for start, end in pairwise([*starts[1:], logs.size]):
         change = np.mean(logs[start:end]) - np.mean(logs[kept[-1] : start])
-        if abs(change) >= np.log(_LEAST_CHANGE):
+        if abs(change) >= np.log(_MIN_CHANGE):
             kept.append(start)
     return kept
 
 
-def _names(levels: list[float]) -> list[str]:
-    """By level: all before the lowest later one are fitting, all after it diffusion."""
+def _name_segments(levels: list[float]) -> list[str]:
+    """Name segments: fitting before the lowest later one, diffusion after it."""
     if len(levels) == 1:
         return ["fitting"]
     lowest = 1 + int(np.argmin(levels[1:]))
-    if levels[lowest] > levels[0]:  # it was lowest at first
+    if levels[lowest] > levels[0]:  # the first is the lowest
         return ["fitting", *["diffusion"] * (len(levels) - 1)]
     before, after = ["fitting"] * lowest, ["diffusion"] * (len(levels) - lowest - 1)
     return [*before, "transition", *after]

@@ -89,7 +89,7 @@ def build_residual_block(
     num_inputs: int, num_outputs: int, num_times: int, num_groups: int, draw: Draw
 ) -> ResidualBlock:
     """Random parameters; the field is mapped only if its channels change."""
-    is_same = num_inputs == num_outputs
+    is_same_description = num_inputs == num_outputs
     return ResidualBlock(
         convolutions=(
             build_convolution(3, num_inputs, num_outputs, draw),
@@ -100,7 +100,9 @@ def build_residual_block(
             _build_norm(num_outputs, num_groups, draw),
         ),
         film=build_pointwise(num_times, 2 * num_outputs, draw),
-        shortcut=None if is_same else build_pointwise(num_inputs, num_outputs, draw),
+        shortcut=None
+        if is_same_description
+        else build_pointwise(num_inputs, num_outputs, draw),
     )
 
 

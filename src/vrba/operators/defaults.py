@@ -8,7 +8,7 @@ import numpy as np
 
 from ..adapt import Exponential, GrowingCap, Hybrid, Smoothing
 from ..core import InputError
-from ..data import Pairs, is_even
+from ..data import Pairs, is_uniform
 from ..models import (
     FNO,
     AbstractOperatorArchitecture,
@@ -36,7 +36,7 @@ def default_operator_recipe(
     For the data of `vrba.data` it is the published recipe, or a smaller one of its kind
     for smaller data. With another `model`, batch size and steps follow from the model.
     """
-    made_by = pairs.about.get("settings", {}).get("class")
+    made_by = pairs.provenance.get("settings", {}).get("class")
     known = {"Bubble": _bubble, "Kolmogorov": _kolmogorov, "Wave": _wave}
     settings = known.get(made_by, _general)(pairs, pairs.num_train >= _PAPER_SIZE)
     if model is not None:
@@ -148,7 +148,7 @@ def _general(pairs: Pairs, has_paper_size: bool) -> dict[str, Any]:
     """FNO if inputs and outputs share one regular grid, else DeepONet; relative loss."""
     is_one_grid = (
         pairs.axes is not None
-        and all(map(is_even, pairs.axes))
+        and all(map(is_uniform, pairs.axes))
         and pairs.inputs.shape[1:-1] == pairs.grid[: len(pairs.inputs.shape) - 2]
     )
     return _with_model(fitted_model(FNO if is_one_grid else DeepONet, pairs), pairs)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import is_same, kebab_case
+from ..core import is_same_description, kebab_case
 from ..data import Pairs
 from .layout import moments
 
@@ -15,7 +15,7 @@ def fingerprint(
     pairs: Pairs, file: str | os.PathLike[str] | None = None
 ) -> dict[str, Any]:
     """The name, the origin, the shapes, and the moments of all parts."""
-    made_by = pairs.about.get("settings", {}).get("class")
+    made_by = pairs.provenance.get("settings", {}).get("class")
     names = {} if file is None else {"name": Path(file).stem}
     names = names if made_by is None else {"name": kebab_case(made_by)}
     counts = {"valid": pairs.num_valid, "test": pairs.num_test}
@@ -24,7 +24,7 @@ def fingerprint(
         "moments": _moments_of(pairs, "train"),
         "held_out": {p: _moments_of(pairs, p) for p, count in counts.items() if count},
     }
-    return names | dict(pairs.about) | found
+    return names | dict(pairs.provenance) | found
 
 
 def _moments_of(pairs: Pairs, part: str) -> list[list[float]]:
@@ -36,4 +36,4 @@ def _moments_of(pairs: Pairs, part: str) -> list[list[float]]:
 def is_same_data(before: dict[str, Any], now: dict[str, Any]) -> bool:
     """Whether two fingerprints describe the same data; the file name may differ."""
     known = {key: part for key, part in before.items() if key != "name"}
-    return is_same(known, {key: now.get(key) for key in known})
+    return is_same_description(known, {key: now.get(key) for key in known})

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..core import InputError
-from ..data import Pairs, is_even, places_of, shares_of
+from ..data import Pairs, is_uniform, output_points, quadrature_weights
 
 
 class Scaling(eqx.Module):
@@ -135,7 +135,7 @@ def grid_spacings(
     for name, axis, scale in zip(pairs.names, pairs.axes, scales, strict=True):
         if name == split_axis:
             continue
-        if len(axis) < 2 or not is_even(axis):
+        if len(axis) < 2 or not is_uniform(axis):
             return None
         spacings.append(float((axis[1] - axis[0]) / scale))
     return tuple(spacings)
@@ -167,7 +167,10 @@ def layout_from(
         axes = tuple(np.asarray(axis, float) for axis in described["axes"])
     else:
         scattered = np.asarray(described["scattered"], float)
-    raw, quadrature = places_of(axes, scattered), shares_of(axes, scattered)
+    raw, quadrature = (
+        output_points(axes, scattered),
+        quadrature_weights(axes, scattered),
+    )
     axis = None if split_axis is None else names.index(split_axis)
     in_shape = tuple(described["in_shape"])
     return DataLayout._build(raw, quadrature, scaling, axis, in_shape)

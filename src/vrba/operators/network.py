@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ..core import float_dtype, with_dtype
+from ..core import cast_floats, float_dtype
 from ..models import AbstractOperatorArchitecture
 from ..runs import random_stream
 from .layout import DataLayout
@@ -20,7 +20,7 @@ _FUNCTIONS_AT_ONCE = 8
 def initial_network(recipe: OperatorRecipe, layout: DataLayout, root: Any) -> Any:
     """The network before training: built, or the user's own cast to the run's dtype."""
     if not isinstance(recipe.model, AbstractOperatorArchitecture):
-        return with_dtype(recipe.model, float_dtype(recipe.dtype))
+        return cast_floats(recipe.model, float_dtype(recipe.dtype))
     *grid, dim = layout.places.shape
     out_shape = (*grid, layout.scaling.output_mean.shape[0])
     key, dtype = random_stream(root, 0), float_dtype(recipe.dtype)

@@ -9,7 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..core import InputError, as_floats, check_real, float_dtype, precision, rebuild
+from ..core import (
+    InputError,
+    as_floats,
+    check_real,
+    float_dtype,
+    rebuild,
+    use_precision,
+)
 from ..data import Pairs
 from ..runs import (
     TRAIN,
@@ -64,7 +71,7 @@ class Operator:
         manifest = folder.read_manifest(TRAIN)
         if recipe is None:
             recipe = rebuild(manifest["recipe"], known_classes())
-        with precision(recipe.dtype):
+        with use_precision(recipe.dtype):
             dtype = float_dtype(recipe.dtype)
             layout = layout_from(manifest["layout"], dtype, recipe.split_axis)
             network = initial_network(recipe, layout, seed_array(manifest["seed"]))
@@ -113,7 +120,7 @@ class Operator:
             raise InputError(
                 f"`functions` must have shape [{expected}], got {np.shape(functions)}."
             )
-        with precision(self.recipe.dtype):
+        with use_precision(self.recipe.dtype):
             scaled = layout.scaling.inputs(inputs)
             if places is None:
                 found = scaled_outputs(self.network(), layout, scaled)
@@ -141,7 +148,7 @@ class Operator:
         Scaled units have the mean of the training set subtracted, unless the recipe
         keeps it. `params` defaults to the selected iterate.
         """
-        with precision(self.recipe.dtype):
+        with use_precision(self.recipe.dtype):
             rows = Samples.from_pairs(pairs, part, self.layout)
             network, size = self.network(params), self.recipe.batch_size
             return np.asarray(relative_errors(network, rows, size))

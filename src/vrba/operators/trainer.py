@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 from typing_extensions import override
 
-from ..core import InputError, as_arrays, float_dtype, select_tree
+from ..core import InputError, float_dtype, select_tree, to_jax_arrays
 from ..data import Pairs
 from ..models import count_params
 from ..optim import (
@@ -75,7 +75,7 @@ class OperatorTrainer(AbstractTrainer):
     def initial_params(self) -> Any:
         """The parameters before training."""
         network = initial_network(self.recipe, self.layout, self.root)
-        return as_arrays(eqx.filter(network, eqx.is_inexact_array))
+        return to_jax_arrays(eqx.filter(network, eqx.is_inexact_array))
 
     @property
     def num_params(self) -> int:
@@ -97,7 +97,7 @@ class OperatorTrainer(AbstractTrainer):
     @override
     def init(self, params: Any = None) -> OperatorState:
         recipe, rows = self.recipe, self.train
-        params = self.initial_params() if params is None else as_arrays(params)
+        params = self.initial_params() if params is None else to_jax_arrays(params)
         base, counts = None, rows.num_rows
         if recipe.policy.has_point_weights:
             base, counts = self.layout.quadrature, rows.targets.shape[:-1]

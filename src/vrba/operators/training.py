@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 from typing_extensions import override
 
-from ..core import InputError, describe, is_same, lock_folder, precision
+from ..core import InputError, describe, is_same_description, lock_folder, use_precision
 from ..data import Pairs, open_pairs
 from ..runs import (
     TRAIN,
@@ -77,7 +77,7 @@ def train_operator(
     elif folder is not None:
         folder.check_free()
     lock = nullcontext() if folder is None else lock_folder(folder.path)
-    with precision(recipe.dtype), lock:
+    with use_precision(recipe.dtype), lock:
         if folder is not None and not resume:
             folder.check_free()
         trainer = OperatorTrainer(pairs, recipe, seed)
@@ -126,7 +126,11 @@ def _check_same(before: dict[str, Any], manifest: dict[str, Any]) -> None:
     fixed = lambda recipe: {k: v for k, v in recipe.items() if k not in _MAY_CHANGE}
     before = before | {"recipe": fixed(before["recipe"])}
     manifest = manifest | {"recipe": fixed(manifest["recipe"])}
-    comparisons = {"recipe": is_same, "data": is_same_data, "seed": is_same}
+    comparisons = {
+        "recipe": is_same_description,
+        "data": is_same_data,
+        "seed": is_same_description,
+    }
     for name, is_equal in comparisons.items():
         if not is_equal(before[name], manifest[name]):
             raise InputError(
@@ -134,7 +138,7 @@ def _check_same(before: dict[str, Any], manifest: dict[str, Any]) -> None:
                 f"{manifest[name]}. Give the same one to resume, or start a run in "
                 "another folder."
             )
-    if not is_same(before["layout"], manifest["layout"]):
+    if not is_same_description(before["layout"], manifest["layout"]):
         raise InputError(
             "The run was started with other `data`: their moments or places differ. "
             "Give the same data to resume, or start a run in another folder."

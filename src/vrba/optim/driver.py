@@ -7,7 +7,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..core import InputError, Status, as_arrays, check_precision
+from ..core import InputError, Status, check_float64_enabled, to_jax_arrays
 from ._base import AbstractInfo, AbstractObjective, AbstractOptimizer
 from .objectives import AbstractLeastSquares, LeastSquares, Objective, compiled_value
 from .stepping import StoppingCriteria, advance
@@ -65,8 +65,8 @@ def minimise(
         raise InputError(f"`max_steps` must not be negative, got {max_steps}.")
     if steps_per_call < 1:
         raise InputError(f"`steps_per_call` must be at least 1, got {steps_per_call}.")
-    check_precision(params)
-    params = as_arrays(params)
+    check_float64_enabled(params)
+    params = to_jax_arrays(params)
     objective = as_objective(fn, args, optimizer)
     stop = StoppingCriteria(gradient_tolerance, target_loss)
     num_steps, num_evaluations, values = 0, 0, []

@@ -14,7 +14,7 @@ from ..core import (
     Status,
     check_count,
     check_positive,
-    check_trained,
+    check_trainable,
     select_tree,
 )
 from ._base import AbstractInfo, AbstractMethod, AbstractObjective
@@ -64,7 +64,7 @@ class FromOptax(AbstractMethod):
     @override
     def init(self, objective: AbstractObjective, params: Any) -> Any:
         trained = eqx.filter(params, eqx.is_inexact_array)
-        check_trained(jax.tree.leaves(trained))
+        check_trainable(jax.tree.leaves(trained))
         return self.transform.init(trained)
 
     @override

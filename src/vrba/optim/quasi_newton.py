@@ -11,7 +11,7 @@ from typing_extensions import override
 from ..core import (
     Status,
     check_count,
-    check_fits,
+    check_matrix_size,
     flatten,
     flatten_gradient,
     select_tree,
@@ -117,7 +117,7 @@ class QuasiNewton(AbstractMethod):
     def init(self, objective: AbstractObjective, params: Any) -> QuasiNewtonState:
         """Return a state whose first step has length one."""
         vector, _ = flatten(params)
-        check_fits(vector, self.max_params, "use `lbfgs()`")
+        check_matrix_size(vector, self.max_params, "use `lbfgs()`")
         return _init(objective, params)
 
     @override

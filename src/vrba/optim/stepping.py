@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int
 
-from ..core import InputError, Status, as_arrays, select_tree
+from ..core import InputError, Status, select_tree, to_jax_arrays
 from ._base import (
     AbstractInfo,
     AbstractObjective,
@@ -152,7 +152,7 @@ def _advance(
             f"`num_steps` must be between 1 and `capacity`, {capacity}, got "
             f"{num_steps}."
         )
-    params = as_arrays(params)
+    params = to_jax_arrays(params)
     is_over = optimizer.is_stage_over(state)
     if not isinstance(is_over, Tracer) and bool(is_over):
         objective, _, _ = begin_step(optimizer, source, stream_state, params, state)

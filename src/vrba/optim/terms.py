@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 from typing_extensions import override
 
-from ..core import InputError, as_reals, check_count, flatten
+from ..core import InputError, check_count, flatten, to_real_vector
 
 Block = Int[Array, ""] | int
 Rows = Float[Array, " rows"]
@@ -66,7 +66,7 @@ class VectorTerm(AbstractTerm):
             raise InputError(
                 f"`fn` must return floating numbers as residuals, got {residual.dtype}."
             )
-        rows = as_reals(residual)
+        rows = to_real_vector(residual)
         return _scale(self.weight, rows.dtype, residual.size) * rows
 
     @override
@@ -129,7 +129,9 @@ class PointTerm(AbstractTerm):
     @override
     def residual(self, params: Any, block: Block) -> Rows:
         points, factor = self._block(block)
-        rows = jax.vmap(lambda point: as_reals(self.residual_fn(params, point)))(points)
+        rows = jax.vmap(lambda point: to_real_vector(self.residual_fn(params, point)))(
+            points
+        )
         return self._scaled(rows, factor, params)
 
     @override
@@ -140,7 +142,7 @@ class PointTerm(AbstractTerm):
         points, factor = self._block(block)
 
         def at_point(point):
-            fn = lambda vector: as_reals(self.residual_fn(rebuild(vector), point))
+            fn = lambda vector: to_real_vector(self.residual_fn(rebuild(vector), point))
             rows, pull = jax.vjp(fn, vector)
             unit = jnp.eye(rows.size, dtype=rows.dtype)
             return rows, jax.vmap(lambda cotangent: pull(cotangent)[0])(unit)

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from ..core import InputError, precision
+from ..core import InputError, use_precision
 from ..problems import EQUATIONS, Formulation, Reference
 from .evaluator import Evaluator, Rows
 from .state import Check
@@ -44,7 +44,7 @@ def relative_error(evaluator: Evaluator, params: Any, reference: Reference) -> f
     all its fields."""
     names = list(reference.values)
     is_inside = np.isfinite(np.ravel(reference.values[names[0]]))
-    with precision(evaluator.recipe.dtype):
+    with use_precision(evaluator.recipe.dtype):
         points = jnp.asarray(reference.points()[is_inside], evaluator.recipe.dtype)
         found = evaluator.fields(params, points)
     true = [np.ravel(reference.values[name])[is_inside] for name in names]

@@ -14,13 +14,13 @@ from jaxtyping import Array, Float
 from ..adapt import AbstractPolicy, AbstractTilting, AbstractWrapper, duality
 from ..core import InputError, flatten_gradient
 from ..diagnose import (
-    align,
-    concentration,
+    cosine_similarity,
     estimator_variance,
     geometric_complexity,
+    measure_concentration,
     residual_variance,
     signal_to_noise,
-    wasserstein,
+    wasserstein_distance,
 )
 from ..fields import in_blocks
 from ..optim import LeastSquares, PointTerm
@@ -137,7 +137,7 @@ def _gradient_measures(trainer: Trainer, state: TrainState) -> dict[str, float]:
     found = _snr_measures(total) if num_parts > 2 else {}
     if not whole:
         return found
-    cosines = align(np.stack(list(lengths.values())))[0]
+    cosines = cosine_similarity(np.stack(list(lengths.values())))[0]
     for name, cosine in zip(lengths, cosines, strict=True):
         found[f"gradient {name}"] = float(np.linalg.norm(lengths[name]))
         if name != EQUATIONS:
@@ -226,7 +226,7 @@ def _weight_measures(trainer: Trainer, state: TrainState) -> dict[str, float]:
     """Concentration of the innermost policy, without the effect of its wrappers."""
     policy, policy_state = _innermost(trainer.policies[EQUATIONS], state.policies)
     tilt, base = policy.tilt(policy_state), policy.base(policy_state)
-    found = concentration(tilt, base)
+    found = measure_concentration(tilt, base)
     share = found.effective_size / tilt.size
     return {"effective_share": share, "entropy": found.entropy, "kl": found.kl}
 
@@ -235,7 +235,7 @@ def _transport_measures(
     trainer: Trainer, points: np.ndarray, tilt: np.ndarray, base: np.ndarray
 ) -> dict[str, float]:
     names = trainer.evaluator.formulation.domain.coordinates
-    moved = zip(names, wasserstein(points, tilt, base), strict=True)
+    moved = zip(names, wasserstein_distance(points, tilt, base), strict=True)
     return {f"wasserstein {name}": float(distance) for name, distance in moved}
 
 

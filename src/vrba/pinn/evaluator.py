@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..core import as_arrays, flatten, float_dtype
+from ..core import flatten, float_dtype, to_jax_arrays
 from ..fields import choose_block_size, closure, in_blocks
 from ..models import Embedding
-from ..problems import EQUATIONS, Extended, Formulation, Residual, opened
+from ..problems import EQUATIONS, Formulation, Residual, attach_unknowns, split_unknowns
 from ..runs import random_stream, seed_array
 from .recipe import Recipe, embedding_of, network_of
 
@@ -90,19 +90,19 @@ class Evaluator(eqx.Module):
 
     def initial_params(self) -> Any:
         """The parameters before training."""
-        return as_arrays(eqx.filter(self._initial_network(), eqx.is_inexact_array))
+        return to_jax_arrays(eqx.filter(self._initial_network(), eqx.is_inexact_array))
 
     def _initial_network(self) -> Any:
         """The network before training, with the unknown coefficients beside it."""
         dtype, key = self.dtype, random_stream(self.root, 0)
         model = self.recipe.model
         network = network_of(self.formulation, model, key=key, dtype=dtype)
-        return Extended.of(network, self.formulation.problem.unknowns, dtype)
+        return attach_unknowns(network, self.formulation.problem.unknowns, dtype)
 
     def unknowns(self, params: Any) -> dict[str, float]:
         """The values of the unknown coefficients."""
         problem = self.formulation.problem
-        _, found = opened(eqx.combine(params, self.skeleton), problem.unknowns)
+        _, found = split_unknowns(eqx.combine(params, self.skeleton), problem.unknowns)
         return {name: float(value) for name, value in found.items()}
 
     def fields(self, params: Any, points: Float[Array, "points dim"]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Key
 
 from ..adapt import AbstractPolicy, Unbiased, presets
-from ..core import InputError, check_count, check_kind, precision, with_dtype
+from ..core import InputError, cast_floats, check_count, check_kind, use_precision
 from ..models import MLP, AbstractArchitecture, Embedding
 from ..optim import AbstractOptimizer, Adam, LevenbergMarquardt
 from ..problems import EQUATIONS, Formulation, Problem
@@ -127,7 +127,7 @@ def default_recipe(
     model of the problem is used unless another one is given.
     """
     if not isinstance(problem, Formulation):
-        with precision(changes.get("dtype", "float64")):
+        with use_precision(changes.get("dtype", "float64")):
             problem = Formulation(problem)
     recipe = _chosen_recipe(problem, minutes, optimizer, model)
     known = [field.name for field in dataclasses.fields(Recipe)]
@@ -198,7 +198,7 @@ def network_of(
 ) -> Callable[..., Any]:
     """The network before training: built, or the user's own cast to `dtype`."""
     if not isinstance(model, AbstractArchitecture):
-        return with_dtype(model, dtype)
+        return cast_floats(model, dtype)
     embedding = embedding_of(formulation)
     each = zip(formulation.domain.coordinates, embedding.counts, strict=True)
     return model.build(
@@ -215,7 +215,8 @@ def embedding_of(formulation: Formulation) -> Embedding:
     domain = formulation.domain
     lower, upper = zip(*map(domain.bounds, domain.coordinates), strict=True)
     modes = tuple(formulation.periods.get(name, 0) for name in domain.coordinates)
-    waves = tuple(formulation.waves.get(name, 0) for name in domain.coordinates)
+    features = formulation.fourier_features
+    waves = tuple(features.get(name, 0) for name in domain.coordinates)
     return Embedding(lower, upper, modes, waves)
 
 

@@ -16,13 +16,13 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float
 
-from ..core import InputError, as_floats, check_count, precision, rebuild
+from ..core import InputError, as_floats, check_count, rebuild, use_precision
 from ..problems import (
     EQUATIONS,
     Formulation,
     Problem,
     Reference,
-    check_order,
+    check_argument_order,
     inside_grid,
 )
 from ..runs import (
@@ -120,7 +120,7 @@ class Solution(eqx.Module):
                 f"`expression` must take ({', '.join(names)}), as the equations do: "
                 f"{error}."
             ) from error
-        check_order(expression, names, "`expression`")
+        check_argument_order(expression, names, "`expression`")
         named = _NamedExpression(expression)
         with self._precision():
             found = self.evaluator.evaluate(self.params, named, self._array(points))
@@ -205,7 +205,7 @@ class Solution(eqx.Module):
         evaluator = evaluator_from(manifest, problem, path, recipe)
         found = evaluator.formulation.problem
         check_same_problem(manifest, found, path, ("name", "settings"))
-        with precision(evaluator.recipe.dtype):
+        with use_precision(evaluator.recipe.dtype):
             template = evaluator.initial_params()
             (best, last), result = load_best(folder, template)
             if "residual_l2" not in result:  # the run goes on
@@ -240,7 +240,7 @@ class Solution(eqx.Module):
     @contextmanager
     def _precision(self) -> Iterator[None]:
         """Compute in the precision of the run, at once even under a trace."""
-        with precision(self.recipe.dtype), jax.ensure_compile_time_eval():
+        with use_precision(self.recipe.dtype), jax.ensure_compile_time_eval():
             yield
 
     def _traced(self, coordinates: Any) -> dict[str, Any]:
@@ -316,6 +316,6 @@ def evaluator_from(
         manifest["block_size"],
         is_leaf=lambda x: x is None,
     )
-    with precision(chosen.dtype):
+    with use_precision(chosen.dtype):
         formulation = Formulation(problem)  # pyright: ignore[reportArgumentType]
         return Evaluator(formulation, chosen, manifest["seed"])

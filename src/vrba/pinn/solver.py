@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..core import InputError, describe, lock_folder, precision
+from ..core import InputError, describe, lock_folder, use_precision
 from ..problems import Formulation, Problem, Reference
 from ..runs import (
     SOLVE,
@@ -82,7 +82,7 @@ def solve(
             folder.check_free()
         evaluator = _new_evaluator(problem, recipe, seed, minutes, init_from)
     lock = nullcontext() if folder is None else lock_folder(folder.path)
-    with precision(evaluator.recipe.dtype), lock:
+    with use_precision(evaluator.recipe.dtype), lock:
         if folder is not None and not resume:
             folder.check_free()
         reference = reference_of(evaluator.formulation)
@@ -102,7 +102,7 @@ def _new_evaluator(problem, recipe, seed, minutes, init_from) -> Evaluator:
     if problem is None:
         raise InputError("`problem` is missing: give one, or resume a run.")
     similar = recipe or (init_from and init_from.recipe)
-    with precision(similar.dtype if similar else "float64"):
+    with use_precision(similar.dtype if similar else "float64"):
         formulation = Formulation(problem)
         if recipe is None:
             if init_from is None:

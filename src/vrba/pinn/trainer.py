@@ -11,10 +11,10 @@ from typing_extensions import override
 from ..adapt import AbstractPolicy
 from ..core import (
     InputError,
-    as_arrays,
     check_kind,
     flatten_gradient,
     select_tree,
+    to_jax_arrays,
 )
 from ..optim import AdvanceInfo, LeastSquares, PointTerm, Sequence, advance
 from ..problems import EQUATIONS
@@ -62,7 +62,7 @@ class Trainer(AbstractTrainer):
 
     @override
     def init(self, params: Any = None) -> TrainState:
-        params = as_arrays(
+        params = to_jax_arrays(
             self.evaluator.initial_params() if params is None else params
         )
         dtype = self.evaluator.dtype
@@ -149,7 +149,9 @@ class Trainer(AbstractTrainer):
         return replaced(state, optimizer=inner)
 
     @override
-    def advance(self, state: TrainState, num_steps: int) -> tuple[TrainState, AdvanceInfo]:
+    def advance(
+        self, state: TrainState, num_steps: int
+    ) -> tuple[TrainState, AdvanceInfo]:
         """Steps on the current points; without descent the next resampling is due."""
         params, inner, steps = advance(
             self.recipe.optimizer,

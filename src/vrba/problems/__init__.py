@@ -1,12 +1,13 @@
-"""Differential equations, one file each, and the language they are written in."""
+"""Differential equations with references, and the classes to write your own."""
 
 from ._base import Problem as Problem
 from .advection import Advection as Advection
 from .allen_cahn import AllenCahn as AllenCahn
-from .arguments import check_order as check_order
+from .arguments import check_argument_order as check_argument_order
 from .burgers import Burgers as Burgers
+from .burgers import InverseBurgers as InverseBurgers
 from .cavity import Cavity as Cavity
-from .classical_cavity import ClassicalCavity as ClassicalCavity
+from .cavity import ClassicalCavity as ClassicalCavity
 from .conditions import AbstractBoundaryCondition as AbstractBoundaryCondition
 from .conditions import AbstractCondition as AbstractCondition
 from .conditions import Ansatz as Ansatz
@@ -23,21 +24,21 @@ from .formulation import EQUATIONS as EQUATIONS
 from .formulation import Formulation as Formulation
 from .formulation import Residual as Residual
 from .heat import Heat as Heat
+from .heat import InverseHeat as InverseHeat
 from .helmholtz import Helmholtz as Helmholtz
-from .inverse_burgers import InverseBurgers as InverseBurgers
-from .inverse_heat import InverseHeat as InverseHeat
 from .kdv import KdV as KdV
 from .klein_gordon import KleinGordon as KleinGordon
 from .kuramoto_sivashinsky import KuramotoSivashinsky as KuramotoSivashinsky
 from .l_shape import LShape as LShape
-from .peak_poisson import PeakPoisson as PeakPoisson
 from .plate_with_hole import PlateWithHole as PlateWithHole
+from .poisson import PeakPoisson as PeakPoisson
 from .poisson import Poisson as Poisson
-from .poisson5d import Poisson5D as Poisson5D
+from .poisson import Poisson5D as Poisson5D
 from .reference import Reference as Reference
 from .reference import inside_grid as inside_grid
 from .schroedinger import Schroedinger as Schroedinger
-from .unknown import Extended as Extended
-from .unknown import Unknown as Unknown
-from .unknown import opened as opened
+from .unknowns import NetworkWithUnknowns as NetworkWithUnknowns
+from .unknowns import Unknown as Unknown
+from .unknowns import attach_unknowns as attach_unknowns
+from .unknowns import split_unknowns as split_unknowns
 from .wave import Wave as Wave

@@ -1,4 +1,4 @@
-"""The interface of a problem: equations and conditions as they are on paper."""
+"""The interface of a problem: its equations and conditions as on paper."""
 
 import abc
 from collections.abc import Callable
@@ -8,16 +8,16 @@ import equinox as eqx
 
 from ..domains import AbstractDomain
 from .reference import Reference
-from .unknown import Unknown
+from .unknowns import Unknown
 
 
 class Problem(eqx.Module):
-    """A differential equation with its domain and conditions.
+    """A differential equation with its domain and conditions; subclass it.
 
-    `fields` names the functions that are sought, `domain` their coordinates, and
-    `unknowns` coefficients that are found from data, by name: `{"k": Unknown(1.0)}`.
-    `reference`, if there is one, is a `Reference` or a method that returns one;
-    `model`, if there is one, the architecture to take unless a recipe has another.
+    `fields` names the unknown functions and `domain` holds their coordinates.
+    `unknowns` maps names to coefficients to find from data: `{"k": Unknown(1.0)}`.
+    `reference` is an optional `Reference` or a method that returns one. `model` is an
+    optional default architecture; a recipe may replace it.
     """
 
     fields: ClassVar[tuple[str, ...]] = ("u",)
@@ -28,9 +28,12 @@ class Problem(eqx.Module):
 
     @abc.abstractmethod
     def equations(self, *arguments: Any, **named: Any) -> dict[str, Any]:
-        """What should vanish, by name: `equations(self, u, t, x)` takes each field,
-        then each coordinate, at one point, and the unknowns after them."""
+        """Return the residuals by name, at one point.
+
+        The arguments are the fields, then the coordinates, then the unknowns:
+        `equations(self, u, t, x)`.
+        """
 
     @abc.abstractmethod
     def conditions(self) -> list[Any]:
-        """Initial and boundary conditions, periodicity, an ansatz, data."""
+        """Return the list of conditions: initial, boundary, periodic, ansatz, data."""

@@ -1,4 +1,4 @@
-"""Numerics that references share, on the host and in float64."""
+"""Spectral numerics for references, on the host and in float64."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -21,29 +21,29 @@ def etdrk4(
     num_steps: int,
     num_frames: int,
 ) -> Inexact[np.ndarray, "frames modes"]:
-    """Solves `c' = linear c + nonlinear_fn(c)` and returns evenly spaced frames, the
-    first and the last included.
+    """Solve `c' = linear c + nonlinear_fn(c)`; return equally spaced frames.
 
-    The fourth-order exponential method of Cox and Matthews (2002): stiff modes, which
-    are in `linear`, are exact and do not limit the step.
+    The fourth-order exponential method of Cox and Matthews (2002). The stiff part,
+    `linear`, is integrated exactly and does not limit the step. The frames include the
+    first and the last time.
     """
-    between, rest = divmod(num_steps, num_frames - 1)
-    if rest or not between:
+    steps_per_frame, rest = divmod(num_steps, num_frames - 1)
+    if rest or not steps_per_frame:
         raise InputError(
             f"`num_steps` must be a multiple of {num_frames - 1}, the number of frames "
-            f"less one, got {num_steps}."
+            f"minus one, got {num_steps}."
         )
     weights = _weights(linear * (duration / num_steps), duration / num_steps)
     coefficients, frames = start, [start]
     for step in range(num_steps):
         coefficients = _advance(coefficients, nonlinear_fn, weights)
-        if (step + 1) % between == 0:
+        if (step + 1) % steps_per_frame == 0:
             frames.append(coefficients)
     return np.stack(frames)
 
 
 class _Weights(NamedTuple):
-    """What multiplies the old value and the nonlinear parts of a step."""
+    """Factors of the old value and of the nonlinear terms in one step."""
 
     whole: np.ndarray
     half: np.ndarray
@@ -54,8 +54,10 @@ class _Weights(NamedTuple):
 
 
 def _weights(z: np.ndarray, step: float, num_nodes: int = 32) -> _Weights:
-    """Means over circles about each `z` (Kassam and Trefethen 2005): the formulas
-    themselves cancel where `z` is small."""
+    """Evaluate the ETDRK4 factors by contour means (Kassam and Trefethen 2005).
+
+    The closed formulas lose digits to cancellation for small `z`.
+    """
     circle = np.exp(2j * np.pi * (np.arange(num_nodes) + 0.5) / num_nodes)
     r = z[:, None] + circle
     e = np.exp(r)
@@ -75,7 +77,7 @@ def _weights(z: np.ndarray, step: float, num_nodes: int = 32) -> _Weights:
 
 
 def _advance(c: Any, nonlinear_fn: Callable[[Any], Any], weights: _Weights) -> Any:
-    """One step."""
+    """Return the coefficients after one step."""
     half = weights.half * c
     at_start = nonlinear_fn(c)
     a = half + weights.inner * at_start
@@ -89,7 +91,7 @@ def _advance(c: Any, nonlinear_fn: Callable[[Any], Any], weights: _Weights) -> A
 def cosine_values(
     coefficients: Float[np.ndarray, "... modes"],
 ) -> Float[np.ndarray, "... modes"]:
-    """The sum of `c_n cos(n pi x)` on as many points of [0, 1], both ends included."""
+    """Evaluate the sum of `c_n cos(n pi x)` on as many points of [0, 1], with ends."""
     scaled = coefficients / 2
     scaled[..., 0] *= 2
     scaled[..., -1] *= 2
@@ -99,7 +101,7 @@ def cosine_values(
 def cosine_coefficients(
     values: Float[np.ndarray, "... modes"],
 ) -> Float[np.ndarray, "... modes"]:
-    """The inverse of `cosine_values`."""
+    """Return the coefficients of a cosine series; the inverse of `cosine_values`."""
     found = np.asarray(fft.dct(values, type=1)) / (values.shape[-1] - 1)
     found[..., 0] /= 2
     found[..., -1] /= 2
@@ -107,5 +109,5 @@ def cosine_coefficients(
 
 
 def relative_difference(one: Any, other: Any) -> float:
-    """The distance of two arrays relative to the second, in the Euclidean norm."""
+    """Return the relative L2 distance of `one` from `other`."""
     return float(np.linalg.norm(one - other) / np.linalg.norm(other))

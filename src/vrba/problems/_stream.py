@@ -1,4 +1,4 @@
-"""Steady plane flow in the unit square by its stream function, on the host."""
+"""A solver for steady plane flow in the unit square, on the host."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -9,30 +9,32 @@ from jaxtyping import Float
 from numpy.polynomial import chebyshev
 from scipy.special import roots_jacobi
 
-from ..core import precision
+from ..core import use_precision
 from ..fields import Index, closure, propagate
 
 Matrix = Float[np.ndarray, "_ _"]
 Axis = Float[np.ndarray, " _"]
 
 _BLOCK = 1024
-_MOST_STEPS = 30
-_LAST_STEP = 1e-6  # relative; Newton's next ones meet the rounding
+_MAX_STEPS = 30
+_STEP_TOLERANCE = 1e-6  # relative; the next Newton step is below rounding
 
 
-class Clamped(NamedTuple):
-    """Polynomials on [0, 1] that vanish at both ends with their slope (Shen 1995), and
-    as many nodes."""
+class ClampedBasis(NamedTuple):
+    """Polynomials on [0, 1] with zero value and slope at both ends, and as many nodes.
+
+    The basis of Shen (1995).
+    """
 
     coefficients: Matrix
     nodes: Axis
 
     @staticmethod
-    def build(size: int) -> "Clamped":
-        """The first `size` of them, scaled so that the fourth derivatives are alike.
+    def build(size: int) -> "ClampedBasis":
+        """Return `size` polynomials, scaled to similar fourth derivatives.
 
-        The nodes are those of Gauss for the weight `x^2 (1 - x)^2`: what is left over
-        at them is then orthogonal to the polynomials.
+        The nodes are Gauss nodes for the weight `x^2 (1 - x)^2`, so collocation there
+        makes the residual orthogonal to the polynomials.
         """
         k = np.arange(size)
         rows = np.zeros((size, size + 4))
@@ -40,24 +42,26 @@ class Clamped(NamedTuple):
         rows[k, k + 2] = -2 * (k + 2) / (k + 3)
         rows[k, k + 4] = (k + 1) / (k + 3)
         nodes = (1 + roots_jacobi(size, 2, 2)[0]) / 2
-        return Clamped(rows / (k[:, None] + 1.0) ** 4, nodes)
+        return ClampedBasis(rows / (k[:, None] + 1.0) ** 4, nodes)
 
     def at(self, points: Axis, order: int) -> Matrix:
-        """A derivative of each polynomial (columns) at each point (rows)."""
+        """Evaluate a derivative of each polynomial (columns) at each point (rows)."""
         found = chebyshev.chebder(self.coefficients, order, scl=2.0, axis=1)
         return np.asarray(chebyshev.chebval(2 * points - 1, found.T)).T
 
 
 class Stream(NamedTuple):
-    """A stream function: a known part, a JAX function of one point, and the rest by its
-    coefficients."""
+    """A stream function: a known JAX function of one point plus a polynomial.
+
+    `rest` holds the coefficients of the polynomial.
+    """
 
     known: Callable[..., Any]
-    basis: Clamped
+    basis: ClampedBasis
     rest: Matrix
 
     def velocity(self, x: Axis, y: Axis) -> tuple[Matrix, Matrix]:
-        """`u = psi_y` and `v = -psi_x` on the grid that `x` and `y` span."""
+        """Return `u = psi_y` and `v = -psi_x` on the grid of `x` and `y`."""
         known = _derivatives(self.known, x, y, [(1, 0), (0, 1)])
         across = [self.basis.at(x, order) for order in (0, 1)]
         up = [self.basis.at(y, order) for order in (0, 1)]
@@ -67,14 +71,12 @@ class Stream(NamedTuple):
 
 
 def solve_flow(known: Callable[..., Any], reynolds: float, size: int) -> Stream:
-    """The steady flow whose stream function is `known(x, y)` plus one that vanishes on
-    the walls with its slope.
+    """Solve for the stream function `known(x, y)` plus one clamped at the walls.
 
     `psi_y lap(psi)_x - psi_x lap(psi)_y = lap(lap(psi)) / reynolds` at `size` x `size`
-    nodes. Large Reynolds numbers are reached from smaller ones, each four times the one
-    before.
+    nodes. Continuation in the Reynolds number multiplies it by four in each stage.
     """
-    basis = Clamped.build(size)
+    basis = ClampedBasis.build(size)
     orders = [(i, j) for i in range(5) for j in range(5 - i)]
     given = _derivatives(known, basis.nodes, basis.nodes, orders)
     matrices = [basis.at(basis.nodes, order) for order in range(5)]
@@ -88,15 +90,17 @@ def solve_flow(known: Callable[..., Any], reynolds: float, size: int) -> Stream:
 def _derivatives(
     fn: Callable[..., Any], x: Axis, y: Axis, orders: list[Index]
 ) -> dict[Index, Matrix]:
-    """Derivatives of a function of one point on a grid, in blocks of points: with one
-    shape, every operation is compiled once."""
+    """Evaluate derivatives of a function of one point on a grid.
+
+    Blocks of one shape compile every operation once.
+    """
     wanted = closure(orders)
     grid = np.meshgrid(x, y, indexing="ij")
     rows = np.stack([np.ravel(g) for g in grid])
     num_points = rows.shape[1]
     rows = np.pad(rows, ((0, 0), (0, -num_points % _BLOCK)), mode="edge")
     blocks = []
-    with precision("float64"):
+    with use_precision("float64"):
         one = jnp.ones(_BLOCK)
         for block in np.split(rows, rows.shape[1] // _BLOCK, axis=1):
             places = jnp.asarray(block)
@@ -110,12 +114,12 @@ def _derivatives(
 def _newton(
     given: dict[Index, Matrix], matrices: list[Matrix], rest: Matrix, reynolds: float
 ) -> Matrix:
-    """Newton's method for the rest of the stream function."""
+    """Find the coefficients of the polynomial part by Newton's method."""
     kron = lambda i, j: np.kron(matrices[i], matrices[j])
     viscous = (kron(4, 0) + 2 * kron(2, 2) + kron(0, 4)) / reynolds
     lap_x, lap_y = kron(3, 0) + kron(1, 2), kron(2, 1) + kron(0, 3)
     by_x, by_y = kron(1, 0), kron(0, 1)
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MAX_STEPS):
         get = lambda i, j, rest=rest: np.ravel(
             given[i, j] + matrices[i] @ rest @ matrices[j].T
         )
@@ -127,8 +131,9 @@ def _newton(
         jacobian += across[:, None] * by_y - up[:, None] * by_x
         step = np.linalg.solve(jacobian, residual).reshape(rest.shape)
         rest = rest - step
-        if np.max(np.abs(step)) < _LAST_STEP * (1 + np.max(np.abs(rest))):
+        if np.max(np.abs(step)) < _STEP_TOLERANCE * (1 + np.max(np.abs(rest))):
             return rest
     raise RuntimeError(
-        f"Newton's method did not converge at a Reynolds number of {reynolds:g}."
+        f"Newton's method did not converge at `reynolds={reynolds:g}`. Use a smaller "
+        "Reynolds number."
     )

@@ -1,26 +1,25 @@
-"""Advection: a wave that runs round the domain many times."""
+"""Advection of a wave over many periods."""
 
 import math
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+from typing_extensions import override
 
 from ..core import check_positive
 from ..domains import Box
 from ._base import Problem
-from ._exact import exact_reference
 from .conditions import Ansatz, FourierFeatures, Periodic
-from .reference import Reference
+from .reference import Reference, exact_reference
 
 
 class Advection(Problem):
     """`u_t + speed u_x = 0`, `u(0, x) = sin(x)`, periodic in `x`.
 
-    The wave keeps its shape and runs round `speed / (2 pi)` times. What is wrong at one
-    time is carried on to all later ones, so a network that has not learnt the early
-    times learns nothing about the late ones. The initial values and the period hold
-    exactly, by the form of the solution.
+    The wave keeps its shape and crosses the domain `speed / (2 pi)` times. An error at
+    one time propagates to all later times, so a network has to learn early times first.
+    The initial condition and the periodicity are hard constraints.
 
     Good values: `speed = 30`, the usual test, to 80.
     """
@@ -29,24 +28,24 @@ class Advection(Problem):
     domain = Box(t=(0, 1), x=(0, 2 * np.pi))
 
     def __check_init__(self):
-        """To the right."""
         check_positive(speed=self.speed)
 
+    @override
     def equations(self, u, t, x):
-        """The balance of mass."""
         return {"mass": u.t + self.speed * u.x}
 
+    @override
     def conditions(self):
-        """Periodicity, and an ansatz with the initial values."""
-        waves = FourierFeatures("t", modes=math.ceil(self.speed / math.pi) + 2)
-        return [Periodic("x"), waves, Ansatz(lambda t, x, N: jnp.sin(x) + t * N)]
+        features = FourierFeatures("t", modes=math.ceil(self.speed / math.pi) + 2)
+        return [Periodic("x"), features, Ansatz(lambda t, x, N: jnp.sin(x) + t * N)]
 
+    @override
     def reference(self) -> Reference:
-        """The exact solution on 401 x 129 points."""
+        """Return the exact solution on 401 x 129 points."""
         solution = lambda t, x: _wave(np, t, x, self.speed)
         return exact_reference(self.domain, solution, 401, 129)
 
 
 def _wave(xp: Any, t: Any, x: Any, speed: float) -> Any:
-    """The solution, with `numpy` or `jax.numpy` as `xp`."""
+    """Evaluate the solution, with `numpy` or `jax.numpy` as `xp`."""
     return xp.sin(x - speed * t)

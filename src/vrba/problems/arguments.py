@@ -1,4 +1,4 @@
-"""Functions that a user hands in take what they will be given."""
+"""Checks of the arguments that a user's function takes."""
 
 import inspect
 from collections.abc import Callable, Collection
@@ -7,10 +7,10 @@ from typing import Any
 from ..core import InputError
 
 
-def check_arguments(
+def check_argument_names(
     fn: Callable[..., Any], expected: tuple[str, ...], setting: str, label: str
 ) -> None:
-    """A function of a condition takes what it will be given, by name."""
+    """Raise unless a function of a condition takes the `expected` names in order."""
     if not callable(fn):
         raise InputError(
             f"`{setting}` of the condition `{label}` must be a function, got {fn!r}."
@@ -26,23 +26,25 @@ def check_arguments(
         )
 
 
-def check_order(
+def check_argument_order(
     fn: Callable[..., Any],
     expected: Collection[str],
     what: str,
-    also: Collection[str] = (),
+    forbidden: Collection[str] = (),
 ) -> None:
-    """A function called by position with what is `expected` has no such name in another
-    place, nor one of those that it is not given, `also`. Other names are free, and how
-    many there are is left to the call."""
+    """Raise if `fn` takes an `expected` name in another position.
+
+    A name in `forbidden` is not passed and may not appear. All other names are free. A
+    wrong number of arguments is left to the call.
+    """
     try:
         signature = inspect.signature(fn)
         signature.bind(*expected)
-    except (TypeError, ValueError):  # the call will tell, or nothing is known of it
+    except (TypeError, ValueError):  # the call raises, or there is no signature
         return
     named = inspect.Parameter.POSITIONAL_OR_KEYWORD
     given = [p.name for p in signature.parameters.values() if p.kind is named]
-    known = {*expected, *also}
+    known = {*expected, *forbidden}
     if any(
         name in known and name != other
         for name, other in zip(given, expected, strict=False)

@@ -1,8 +1,9 @@
-"""Kuramoto-Sivashinsky: long waves grow, short ones fade, steepening links them."""
+"""Kuramoto-Sivashinsky: growth of long waves, damping of short ones."""
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
+from typing_extensions import override
 
 from ..core import check_between
 from ..domains import Box
@@ -14,7 +15,7 @@ from .reference import Reference
 _STEEPENING = 100 / 16
 _GROWTH = 100 / 16**2
 _DAMPING = 100 / 16**4
-# How fast the fastest ripple grows, and when the initial wave, of slope 2, would break.
+# The largest growth rate, and the time when the initial wave of slope 2 would break.
 _FASTEST = _GROWTH**2 / (4 * _DAMPING)
 _BREAKING = 1 / (2 * _STEEPENING)
 
@@ -23,35 +24,34 @@ class KuramotoSivashinsky(Problem):
     """`u_t + 100/16 u u_x + 100/16^2 u_xx + 100/16^4 u_xxxx = 0`,
     `u(0, x) = cos(x) (1 + sin(x))`, periodic in `x`, up to `t = end`.
 
-    The initial wave steepens into a front at `t = 0.08`. Then ripples grow out of
-    nothing, the fastest like `exp(25 t)`, until at `t = 0.4` they are as high as the
-    front; later the solution is chaotic. What is wrong early grows as they do, so the
-    equation is multiplied by `exp(-12.5 t)`. The initial values and the period hold
-    exactly, by the form of the solution.
+    The initial wave steepens into a front at `t = 0.08`. Then ripples grow, the fastest
+    like `exp(25 t)`, and reach the height of the front at `t = 0.4`. Later the solution
+    is chaotic. Early errors grow at the same rate, so the equation is multiplied by
+    `exp(-12.5 t)`. The initial condition and the periodicity are hard constraints.
 
-    Good values: `end = 0.2`. With 0.4, the usual end, an evenly spread residual of a
-    given size makes an error about thirty times as large.
+    Good values: `end = 0.2`. With 0.4, the usual end, a uniform residual of a given
+    size causes an error about thirty times as large.
     """
 
     end: float = 0.2
 
     def __check_init__(self):
-        """Before chaos."""
         check_between(end=(self.end, 0.0, 0.5))
 
     @property
+    @override
     def domain(self) -> Box:
-        """Up to the end."""
+        """Times up to `end`, and one period."""
         return Box(t=(0, self.end), x=(0, 2 * np.pi))
 
+    @override
     def equations(self, u, t, x):
-        """The balance of steepening, growth and damping."""
         steepening = _STEEPENING * u * u.x
         balance = u.t + steepening + _GROWTH * u.xx + _DAMPING * u.xxxx
         return {"front": jnp.exp(-_FASTEST / 2 * t) * balance}
 
+    @override
     def conditions(self):
-        """Periodicity, and an ansatz with the initial values."""
 
         def solution(t, x, N):
             initial = jnp.cos(x) * (1 + jnp.sin(x))
@@ -59,11 +59,12 @@ class KuramotoSivashinsky(Problem):
 
         return [Periodic("x"), Ansatz(solution)]
 
+    @override
     def reference(self) -> Reference:
-        """A spectral solution with 512 modes and 6,000 steps on 101 x 513 points.
+        """Return a spectral solution of 512 modes and 6,000 steps, on 101 x 513.
 
-        Its error is the distance to one with 384 modes and half the steps, which is
-        that solution's own error, or a little more.
+        The error is the difference from 384 modes and half the steps, an upper
+        estimate.
         """
         values = _solve(self.end, num_modes=512, num_steps=6000)
         coarse = _solve(self.end, num_modes=384, num_steps=3000)
@@ -73,15 +74,17 @@ class KuramotoSivashinsky(Problem):
 
 
 def _solve(end: float, num_modes: int, num_steps: int) -> Float[np.ndarray, "101 513"]:
-    """ETDRK4 for the Fourier series, with the upper third of the modes left out of
-    products, and the result on 512 points and the first again."""
+    """Solve by ETDRK4 for the Fourier series; return values on a closed period.
+
+    Products leave out the upper third of the modes (dealiasing).
+    """
     x = np.linspace(0, 2 * np.pi, num_modes, endpoint=False)
     wave = np.arange(num_modes // 2 + 1)
     linear = _GROWTH * wave**2 - _DAMPING * wave**4.0
-    slope = -0.5j * _STEEPENING * wave * (wave < num_modes / 3)
+    factor = -0.5j * _STEEPENING * wave * (wave < num_modes / 3)
 
     def nonlinear(coefficients):
-        return slope * np.fft.rfft(np.fft.irfft(coefficients) ** 2)
+        return factor * np.fft.rfft(np.fft.irfft(coefficients) ** 2)
 
     start = np.fft.rfft(np.cos(x) * (1 + np.sin(x)))
     frames = etdrk4(

@@ -1,4 +1,4 @@
-"""Poisson's equation on an L-shaped domain: a corner that points inwards."""
+"""Poisson's equation on an L-shaped domain, with a re-entrant corner."""
 
 import dataclasses
 from typing import Any, NamedTuple
@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Complex, Float
+from typing_extensions import override
 
 from ..domains import Box
 from ._base import Problem
@@ -14,7 +15,7 @@ from .reference import Reference
 
 Places = Complex[np.ndarray, " points"]
 
-_TURN = np.exp(0.75j * np.pi)  # from the inner corner towards the middle
+_DIRECTION = np.exp(0.75j * np.pi)  # from the inner corner to the middle
 _OUTLINE = np.array([1, 1 + 1j, 1j, -1 + 1j, -1, -1 - 1j, -1j])  # the outer edges
 _CORNERS = _OUTLINE[[0, 1, 3, 5, 6]]
 
@@ -23,22 +24,22 @@ class LShape(Problem):
     """`-u_xx - u_yy = 1` on the square from -1 to 1 without its quadrant `x > 0`,
     `y < 0`; `u = 0` on the boundary.
 
-    At the inner corner `u` is, to leading order, 0.40 times `r^(2/3) sin(2 angle / 3)`
-    in polar coordinates about it: its slope is infinite there. The form of the solution
-    is this function times a factor that vanishes on the outer edges, times the network,
-    so that all conditions hold exactly. Terms like `r^2 log r` come next; they are
-    known, `inner_part`, and are added. Where the network is not flat in the corner the
-    equation grows like `r^(-1/3)`: it is multiplied by `r^(1/3)` to be bounded.
+    At the inner corner, `u` is 0.40 times `r^(2/3) sin(2 angle / 3)` to leading order,
+    in polar coordinates about it, so its gradient is unbounded. The ansatz multiplies
+    this function by the network and by a factor that vanishes on the outer edges. The
+    next terms, like `r^2 log r`, are known and added (`inner_part`). All conditions are
+    hard constraints. The residual can grow like `r^(-1/3)` at the corner; the equation
+    is multiplied by `r^(1/3)`, which bounds it.
     """
 
     domain = Box(x=(-1, 1), y=(-1, 1)) - Box(x=(0, 2), y=(-2, 0))
 
+    @override
     def equations(self, u, x, y):
-        """The balance of a membrane under constant load."""
         return {"load": (x**2 + y**2) ** (1 / 6) * (u.xx + u.yy + 1)}
 
+    @override
     def conditions(self):
-        """An ansatz that meets them all."""
 
         def solution(x, y, N):
             edges = (1 - x**2) * (1 - y**2)
@@ -46,27 +47,28 @@ class LShape(Problem):
 
         return [Ansatz(solution)]
 
+    @override
     def reference(self) -> Reference:
-        """The method of particular solutions on 201 x 201 points, NaN outside.
+        """Return the method of particular solutions on 201 x 201, NaN outside.
 
-        Its error is certified: it solves the equation exactly, so by the maximum
-        principle it is nowhere further off than at the boundary.
+        The error is certified: the solution satisfies the equation exactly, so by the
+        maximum principle its error is largest on the boundary.
         """
         found = Membrane.solve(num_powers=60, num_logarithms=7)
         fn = lambda x, y: found(x + 1j * y)
         plain = Reference.from_function(self.domain, fn, (201, 201))
         size = np.sqrt(np.nanmean(plain.values**2))
-        error = float(found.misfit(num_points=1000) / size)
+        error = float(found.boundary_error(num_points=1000) / size)
         return dataclasses.replace(plain, error=error)
 
 
 class Membrane(NamedTuple):
-    """`inner_part` plus harmonic functions that vanish on both edges at the inner
-    corner, fitted to zero on the outer edges.
+    """`inner_part` plus harmonic functions, fitted to zero on the outer edges.
 
-    With `w = z^(2/3)`, turned so that these edges are real, they are the imaginary
-    parts of powers of `w` and, as at a right-angled corner `c` the solution has
-    singular parts `(w - c)^n log(w - c)`, of these, less their mirror images.
+    The harmonic functions vanish on both edges at the inner corner. With `w = z^(2/3)`,
+    rotated so that these edges are real, they are the imaginary parts of powers of `w`
+    and of `(w - c)^n log(w - c)`, the singular terms at each right-angled corner `c`,
+    minus their mirror images.
     """
 
     num_powers: int
@@ -75,7 +77,7 @@ class Membrane(NamedTuple):
 
     @staticmethod
     def solve(num_powers: int, num_logarithms: int) -> "Membrane":
-        """By least squares."""
+        """Fit the coefficients by least squares."""
         z = _outer_edges(120)
         matrix = _functions(z, num_powers, num_logarithms)
         found = np.linalg.lstsq(
@@ -84,17 +86,17 @@ class Membrane(NamedTuple):
         return Membrane(num_powers, num_logarithms, found[0])
 
     def __call__(self, z: Places) -> Float[np.ndarray, " points"]:
-        """The solution at `z = x + i y`."""
+        """Evaluate the solution at `z = x + i y`."""
         functions = _functions(z, self.num_powers, self.num_logarithms)
         return inner_part(np, np.real(z), np.imag(z)) + functions @ self.coefficients
 
-    def misfit(self, num_points: int) -> float:
-        """The largest value on the boundary, at so many points of each outer edge."""
+    def boundary_error(self, num_points: int) -> float:
+        """Return the largest absolute value at `num_points` of each outer edge."""
         return float(np.max(np.abs(self(_outer_edges(num_points)))))
 
 
 def _outer_edges(num_points: int) -> Places:
-    """Points on the outer edges, denser towards their ends."""
+    """Return points on the outer edges, denser towards their ends."""
     share = (1 - np.cos(np.pi * (np.arange(num_points) + 0.5) / num_points)) / 2
     return np.ravel(_OUTLINE[:-1, None] + np.diff(_OUTLINE)[:, None] * share)
 
@@ -102,10 +104,10 @@ def _outer_edges(num_points: int) -> Places:
 def _functions(
     z: Places, num_powers: int, num_logarithms: int
 ) -> Float[np.ndarray, "points functions"]:
-    fold = lambda z: 1j * (z / _TURN) ** (2 / 3)
+    fold = lambda z: 1j * (z / _DIRECTION) ** (2 / 3)
     w, corners = fold(z), fold(_CORNERS)
-    reach = np.max(np.abs(corners))
-    found = [np.imag((w / reach) ** k) for k in range(1, num_powers + 1)]
+    scale = np.max(np.abs(corners))
+    found = [np.imag((w / scale) ** k) for k in range(1, num_powers + 1)]
     for corner in corners:
         is_real = np.isclose(corner.imag, 0)
         for n in range(2, num_logarithms + 2):
@@ -123,8 +125,11 @@ def _logarithm(w: Places, power: int) -> Places:
 
 
 def inner_part(xp: Any, x: Any, y: Any) -> Any:
-    """`-y^2 / 2 - Im(z^2 log z) / (3 pi)`, `z = x + i y`, with `numpy` or `jax.numpy`
-    as `xp`: it solves the equation and vanishes on both edges at the inner corner."""
+    """Return `-y^2 / 2 - Im(z^2 log z) / (3 pi)` with `z = x + i y`.
+
+    It solves the equation and vanishes on both edges at the inner corner. `xp` is
+    `numpy` or `jax.numpy`.
+    """
     square = x**2 + y**2
     logarithm = xp.log(xp.where(square == 0, 1.0, square)) / 2
     angle = _angle(xp, x, y) + 0.75 * np.pi
@@ -133,15 +138,17 @@ def inner_part(xp: Any, x: Any, y: Any) -> Any:
 
 
 def corner_part(x: Float[Array, ""], y: Float[Array, ""]) -> Float[Array, ""]:
-    """`r^(2/3) sin(2 angle / 3)`, the leading part at the inner corner."""
+    """Return `r^(2/3) sin(2 angle / 3)`, the leading term at the inner corner."""
     square = x**2 + y**2
     size = jnp.where(square == 0, 1.0, square) ** (1 / 3)
     return jnp.where(square == 0, 0.0, size * jnp.cos(2 / 3 * _angle(jnp, x, y)))
 
 
 def _angle(xp: Any, x: Any, y: Any) -> Any:
-    """From the middle of the domain, between -3 pi / 4 and 3 pi / 4; zero in the
-    corner."""
+    """Return the angle from the domain's axis of symmetry; zero in the corner.
+
+    It lies between -3 pi / 4 and 3 pi / 4.
+    """
     square = x**2 + y**2
     distance = xp.sqrt(xp.where(square == 0, 1.0, square))
     along, across = (y - x) / np.sqrt(2), -(x + y) / np.sqrt(2)

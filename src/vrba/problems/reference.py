@@ -1,4 +1,4 @@
-"""A solution known by other means, on a grid, with its own error."""
+"""Reference solutions on a grid, with their own error."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,16 +9,16 @@ from jaxtyping import Bool
 
 from ..core import InputError, as_floats
 from ..domains import AbstractDomain
-from .arguments import check_order
+from ._spectral import relative_difference
+from .arguments import check_argument_order
 
 
 class Reference(eqx.Module):
-    """Values on the grid that `axes` span, and their relative error.
+    """Reference values on the grid of `axes`, and their relative L2 `error`.
 
-    `values` is an array for one field, or a dictionary of arrays by field; a field that
-    is not there is not compared. What lies outside of a domain that is no box does not
-    count, and may be NaN. `unknowns` holds the true values of coefficients that are
-    sought.
+    `values` is an array for one field, or a dictionary of arrays by field; missing
+    fields are not compared. Values outside the domain are ignored and may be NaN.
+    `unknowns` holds the true values of unknown coefficients.
     """
 
     axes: dict[str, Any]
@@ -33,8 +33,10 @@ class Reference(eqx.Module):
         shape: tuple[int, ...] | None = None,
         error: float | int = 0.0,
     ) -> "Reference":
-        """A function of the coordinates as arrays, on a grid with both ends; it is only
-        asked for points of the domain."""
+        """Evaluate a function of the coordinates on a grid that includes the bounds.
+
+        `fn` receives coordinate arrays and only points of the domain.
+        """
         names = domain.coordinates
         if shape is None:
             shape = tuple([round(100_000 ** (1 / len(names)))] * len(names))
@@ -42,7 +44,7 @@ class Reference(eqx.Module):
             raise InputError(
                 f"`shape` must be a count for each of {', '.join(names)}, got {shape}."
             )
-        check_order(fn, names, "The function of a reference")
+        check_argument_order(fn, names, "The function of a reference")
         counts = dict(zip(names, shape, strict=True))
         lines = [np.linspace(*domain.bounds(name), counts[name]) for name in names]
         grid = np.meshgrid(*lines, indexing="ij")
@@ -51,19 +53,18 @@ class Reference(eqx.Module):
             values = fn(*grid)
         else:
             found = fn(*(g[is_inside] for g in grid))
-            spread = lambda part: _filled(part, is_inside)
+            fill = lambda part: _fill_outside(part, is_inside)
             is_named = isinstance(found, dict)
-            values = {n: spread(v) for n, v in found.items()} if is_named else None
-            values = spread(found) if values is None else values
+            values = {n: fill(v) for n, v in found.items()} if is_named else fill(found)
         return Reference(dict(zip(names, lines, strict=True)), values, error)
 
     def points(self) -> np.ndarray:
-        """The grid as rows of coordinates."""
+        """Return the grid points as rows of coordinates."""
         grid = np.meshgrid(*self.axes.values(), indexing="ij")
         return np.stack([np.ravel(g) for g in grid], axis=1)
 
     def check(self, domain: AbstractDomain, fields: tuple[str, ...]) -> "Reference":
-        """The same, with values by field, or an error that says what does not fit."""
+        """Return a copy with values by field; raise if they do not fit the domain."""
         if tuple(self.axes) != domain.coordinates:
             raise InputError(
                 f"The axes of the reference are {', '.join(self.axes)}, the "
@@ -76,7 +77,7 @@ class Reference(eqx.Module):
             raise InputError(
                 f"The reference has values of {sorted(values)}, the fields of the "
                 f"problem are {sorted(fields)}: give a dictionary with an array for "
-                "each of them that is to be compared."
+                "each field to compare."
             )
         axes = {name: as_floats(name, axis) for name, axis in self.axes.items()}
         _check_axes(axes, domain)
@@ -97,15 +98,38 @@ class Reference(eqx.Module):
         return Reference(axes, arrays, self.error, self.unknowns)
 
 
+def exact_reference(
+    domain: AbstractDomain, solution_fn: Callable[..., Any], *shape: int
+) -> Reference:
+    """Evaluate an exact solution on a grid that includes the bounds.
+
+    `solution_fn` takes coordinate arrays and returns an array, or a dictionary of
+    arrays by field. The error is the difference from extended precision, and at least
+    one rounding error.
+    """
+    found = Reference.from_function(domain, solution_fn, shape)
+    extended = [axis.astype(np.longdouble) for axis in found.axes.values()]
+    finer = solution_fn(*np.meshgrid(*extended, indexing="ij"))
+    difference = relative_difference(_join_fields(found.values), _join_fields(finer))
+    error = max(difference, float(np.finfo(float).eps))
+    return Reference(found.axes, found.values, error)
+
+
 def inside_grid(domain: AbstractDomain, axes: list[Any]) -> Bool[np.ndarray, "..."]:
-    """Which points of a grid are in the domain."""
+    """Return which points of a grid are in the domain."""
     grid = np.meshgrid(*axes, indexing="ij")
     points = np.stack([np.ravel(g) for g in grid], axis=1)
     return domain.contains(points).reshape(grid[0].shape)
 
 
-def _filled(values: Any, is_inside: np.ndarray) -> np.ndarray:
-    """Values of the points inside on the whole grid, elsewhere NaN."""
+def _join_fields(values: Any) -> np.ndarray:
+    """Return all fields as one array."""
+    parts = values.values() if isinstance(values, dict) else [values]
+    return np.concatenate([np.ravel(part) for part in parts])
+
+
+def _fill_outside(values: Any, is_inside: np.ndarray) -> np.ndarray:
+    """Return values on the whole grid, NaN outside the domain."""
     found = np.full(is_inside.shape, np.nan)
     found[is_inside] = as_floats("reference", values)
     return found

@@ -1,49 +1,48 @@
-"""Wave: a string that swings in two tones at once."""
+"""Wave equation: a string that vibrates in two modes."""
 
 import math
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+from typing_extensions import override
 
 from ..core import check_positive
 from ..domains import Box
 from ._base import Problem
-from ._exact import exact_reference
 from .conditions import Ansatz, FourierFeatures
-from .reference import Reference
+from .reference import Reference, exact_reference
 
 
 class Wave(Problem):
     """`u_tt = speed^2 u_xx`, `u(0, x) = sin(pi x) + sin(4 pi x) / 2`, `u_t(0, x) = 0`,
     `u = 0` at `x = 0` and 1.
 
-    The high tone swings four times as fast as the low one, and nothing decays: an error
-    made early stays. All conditions hold exactly, by the form of the solution.
+    The fast mode has four times the frequency of the slow one. There is no damping, so
+    early errors persist. All conditions are hard constraints.
 
-    Good values: `speed = 2`, the usual test, where the tones swing once and four times.
+    Good values: `speed = 2`, the usual test, with one and four periods.
     """
 
     speed: float = 2.0
     domain = Box(t=(0, 1), x=(0, 1))
 
     def __check_init__(self):
-        """FourierFeatures move."""
         check_positive(speed=self.speed)
 
+    @override
     def equations(self, u, t, x):
-        """The balance of inertia and tension."""
         return {"motion": u.tt - self.speed**2 * u.xx}
 
+    @override
     def conditions(self):
-        """An ansatz that meets them all, and time as waves."""
-
-        # `t^2` early, near one after a radian of the high tone: to undo a plain `t^2`
-        # the network would have to be hundreds of times larger early than late.
+        # The factor is `t^2` early and close to one after a radian of the fast mode.
+        # With a plain `t^2` the network would have to be hundreds of times larger
+        # early than late.
         radian = 1 / (4 * math.pi * self.speed)
 
         def solution(t, x, N):
-            initial = _tones(jnp, jnp.zeros_like(t), x, self.speed)
+            initial = _modes(jnp, jnp.zeros_like(t), x, self.speed)
             rise = t**2 / (t**2 + radian**2)
             return initial + 4 * rise * x * (1 - x) * N
 
@@ -52,14 +51,15 @@ class Wave(Problem):
             FourierFeatures("t", modes=math.ceil(4 * self.speed) + 2),
         ]
 
+    @override
     def reference(self) -> Reference:
-        """The exact solution on 201 x 201 points."""
-        solution = lambda t, x: _tones(np, t, x, self.speed)
+        """Return the exact solution on 201 x 201 points."""
+        solution = lambda t, x: _modes(np, t, x, self.speed)
         return exact_reference(self.domain, solution, 201, 201)
 
 
-def _tones(xp: Any, t: Any, x: Any, speed: float) -> Any:
-    """The solution, with `numpy` or `jax.numpy` as `xp`."""
+def _modes(xp: Any, t: Any, x: Any, speed: float) -> Any:
+    """Evaluate the solution, with `numpy` or `jax.numpy` as `xp`."""
     angle = np.pi * speed
-    low = xp.sin(np.pi * x) * xp.cos(angle * t)
-    return low + xp.sin(4 * np.pi * x) * xp.cos(4 * angle * t) / 2
+    slow = xp.sin(np.pi * x) * xp.cos(angle * t)
+    return slow + xp.sin(4 * np.pi * x) * xp.cos(4 * angle * t) / 2

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..diagnose import find_warnings, listen
+from ..diagnose import find_current_warnings, find_warnings
 from .callbacks import AbstractCallback, Plan
 from .folder import RunFolder
 
@@ -69,7 +69,9 @@ class Logger:
 
     def _add_warnings(self, entry: Entry) -> None:
         """Add each warning once, to the entry where it first holds."""
-        new = [w for w in listen(self.record) if w.name not in self._warned]
+        new = [
+            w for w in find_current_warnings(self.record) if w.name not in self._warned
+        ]
         self._warned.update(warning.name for warning in new)
         if new:
             entry["warnings"] = [f"{w.text} {w.advice}" for w in new]

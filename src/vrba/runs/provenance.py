@@ -13,7 +13,7 @@ from typing import Any
 import jax
 
 from .. import adapt, models, optim, problems
-from ..core import InputError, code_of_class, describe, is_same
+from ..core import InputError, class_fingerprint, describe, is_same_description
 from ..problems import Problem
 
 
@@ -36,7 +36,7 @@ def describe_problem(problem: Problem) -> dict[str, Any]:
     try:
         source = Path(inspect.getfile(kind)).read_bytes()
     except (OSError, TypeError):
-        source, typed = b"", {"code": code_of_class(kind, describe)}
+        source, typed = b"", {"code": class_fingerprint(kind, describe)}
     return {
         "name": kind.__name__,
         "is_shipped": kind.__module__.startswith("vrba.problems"),
@@ -55,7 +55,7 @@ def check_same_problem(
     """Raise if a run folder describes another problem."""
     there, here = manifest["problem"], describe_problem(problem)
     for key in (key for key in keys if key in there):
-        if is_same(there[key], here.get(key)):
+        if is_same_description(there[key], here.get(key)):
             continue
         is_readable = key not in ("source", "code")
         texts = f": {there[key]} there, {here[key]} here" if is_readable else ""

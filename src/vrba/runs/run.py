@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 
-from ..core import is_same
+from ..core import is_same_description
 from ._base import AbstractTrainer
 from .checkpoint import Checkpointer
 from .folder import RunFolder
@@ -89,7 +89,9 @@ class Run:
         self.logger.rewind(int(state.num_steps))
         if self.folder is not None:
             before = self.folder.read_manifest()
-            if not is_same(_scored_settings(before), _scored_settings(self.manifest)):
+            if not is_same_description(
+                _scored_settings(before), _scored_settings(self.manifest)
+            ):
                 state = self.checkpointer.rescore(state)
             self.folder.write_manifest(self.manifest)
         return state, seconds

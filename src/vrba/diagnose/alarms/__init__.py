@@ -1,13 +1,13 @@
-"""What may be wrong with a run, one file each, from what it logs."""
+"""Alarms: rules that find problems in the record of a run."""
 
 from ._base import AbstractAlarm as AbstractAlarm
 from ._base import Finding as Finding
-from .collapsed_weights import CollapsedWeights as CollapsedWeights
-from .dominant_term import DominantTerm as DominantTerm
-from .failing_steps import FailingSteps as FailingSteps
-from .find import find_warnings as find_warnings
-from .find import listen as listen
-from .growing_conditions import GrowingConditions as GrowingConditions
-from .idle_tilt import IdleTilt as IdleTilt
-from .rounding_floor import RoundingFloor as RoundingFloor
-from .small_pool import SmallPool as SmallPool
+from .search import find_current_warnings as find_current_warnings
+from .search import find_warnings as find_warnings
+from .terms import DominantTerm as DominantTerm
+from .terms import GrowingConditions as GrowingConditions
+from .training import FailingSteps as FailingSteps
+from .training import RoundingFloor as RoundingFloor
+from .training import SmallPool as SmallPool
+from .weights import CollapsedWeights as CollapsedWeights
+from .weights import IdleTilt as IdleTilt

@@ -3,7 +3,7 @@
 import abc
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 
@@ -12,7 +12,7 @@ Record = Sequence[Entry]
 
 
 class Finding(NamedTuple):
-    """What was seen at which step, and what to try."""
+    """A warning of one alarm: at which step, what is wrong, and what to try."""
 
     name: str
     step: int
@@ -21,36 +21,38 @@ class Finding(NamedTuple):
 
 
 class AbstractAlarm(eqx.Module):
-    """A rule that looks at the log of a run so far. Settings are its thresholds."""
+    """A rule that checks the record of a run. Its settings are thresholds.
 
-    @property
+    `advice` names remedies that a user can type.
+    """
+
+    advice: ClassVar[str]
+
     @abc.abstractmethod
-    def advice(self) -> str:
-        """What to try."""
+    def check(self, record: Record) -> str | None:
+        """Return a sentence if something is wrong after the last entry, else `None`.
 
-    @abc.abstractmethod
-    def look(self, record: Record) -> str | None:
-        """What is wrong after the last entry of `record`, in a sentence, if anything.
-
-        The log may lack any of its numbers: then nothing is wrong.
+        Entries may lack any number; then the result is `None`.
         """
 
 
-def last_with(record: Record, count: int, *names: str) -> list[Entry] | None:
-    """The last `count` entries that have all these numbers; none unless the very last
-    entry is among them."""
-    if not record or not _has(record[-1], names):
+def last_entries(record: Record, count: int, *names: str) -> list[Entry] | None:
+    """Return the last `count` entries with finite numbers under all names.
+
+    Return `None` if there are fewer, or if the very last entry is not among them.
+    """
+    if not record or not _has_numbers(record[-1], names):
         return None
     found: list[Entry] = []
     for entry in reversed(record):
-        if _has(entry, names):
+        if _has_numbers(entry, names):
             found.append(entry)
         if len(found) == count:
             return found[::-1]
     return None
 
 
-def _has(entry: Entry, names: Sequence[str]) -> bool:
-    """Whether all of them are numbers; what is not finite is null in a file."""
+def _has_numbers(entry: Entry, names: Sequence[str]) -> bool:
+    """Whether all values are finite numbers; files store others as null."""
     values = [entry.get(name) for name in names]
     return all(value is not None and math.isfinite(value) for value in values)

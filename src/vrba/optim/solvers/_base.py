@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 from typing_extensions import override
 
-from ...core import InputError, check_count, check_fits, flatten
+from ...core import InputError, check_count, check_matrix_size, flatten
 from ..objectives import AbstractLeastSquares
 
 Scalar = Float[Array, ""]
@@ -112,4 +112,4 @@ class AbstractCholesky(AbstractSolver):
     def check_size(self, params: Any) -> None:
         """Raise if there are more than `max_params` parameters."""
         instead = "use `solver=ConjugateGradients()` or an optimizer such as `Adam()`"
-        check_fits(flatten(params)[0], self.max_params, instead)
+        check_matrix_size(flatten(params)[0], self.max_params, instead)

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 from ...core import InputError, check_count, check_positive
 from ...domains import AbstractDomain
 from ...fields import Field
-from ..arguments import check_order
+from ..arguments import check_argument_order
 
 Number = float | int
 Value = Number | Callable[..., Any]
@@ -22,10 +22,13 @@ Fields = dict[str, Field]
 
 
 class Penalty(eqx.Module):
-    """How a condition enters the loss: its name there, its weight beside the equations,
-    on how many points, and by which policy these are drawn; if not said, the recipe's
-    choice. Where there are finitely many points, `holds_out` is whether a fifth of 50
-    or more is kept to select an iterate by; else all are trained on and checked."""
+    """How a condition enters the loss.
+
+    `name` is the name of the term, `weight` multiplies it beside the equations.
+    `num_points` are sampled by `policy`; both default to the recipe's choice. If the
+    condition has 50 points or more, `holds_out` keeps a fifth of them to select the
+    best iterate. Otherwise all points are used for training and for selection.
+    """
 
     name: str | None = None
     weight: Number = 1.0
@@ -34,7 +37,6 @@ class Penalty(eqx.Module):
     holds_out: bool = True
 
     def __check_init__(self):
-        """Settings in range."""
         check_positive(weight=self.weight)
         if self.num_points is not None:
             check_count(num_points=self.num_points)
@@ -45,43 +47,49 @@ class AbstractCondition(eqx.Module):
 
     is_of_one_field: ClassVar[bool] = True
     penalty: eqx.AbstractVar[Penalty]
-    of: eqx.AbstractVar[str | None]
+    field: eqx.AbstractVar[str | None]
 
     @abc.abstractmethod
     def label(self) -> str:
-        """Its name in the loss, unless `penalty` gives one."""
+        """Return the name of the loss term, unless `penalty` has one."""
 
     @abc.abstractmethod
     def check(self, domain: AbstractDomain) -> None:
-        """Refuses what does not fit the domain."""
+        """Raise if the condition does not fit the domain."""
 
     @abc.abstractmethod
     def num_available(self, domain: AbstractDomain) -> int | None:
-        """How many points it can be held to, if not endlessly many."""
+        """Return the number of different points, `None` if it is unlimited."""
 
     @abc.abstractmethod
     def sample(self, domain: AbstractDomain, num_points: int, *, seed: int) -> Sampled:
-        """Points where it holds, with numbers for each that `residual` receives: the
-        outward normal (zero inside), or what was measured."""
+        """Return points, and for each point the `numbers` that `residual` receives.
+
+        The numbers are the outward normal (zero inside the domain) or measured values.
+        """
 
     @abc.abstractmethod
     def residual(
         self, fields: Fields, point: Point, numbers: Float[Array, " numbers"]
     ) -> Float[Array, ""]:
-        """What should vanish at one point."""
+        """Return the residual at one point."""
 
-    def field(self, fields: Fields) -> Field:
-        """The field that the condition is of."""
-        return fields[self.of or next(iter(fields))]
+    def select_field(self, fields: Fields) -> Field:
+        """Return the field that the condition restricts."""
+        return fields[self.field or next(iter(fields))]
 
 
-def evaluate(
+def evaluate_value(
     value: Value, point: Point, label: str, like: Any, *, without: str | None = None
 ) -> Any:
-    """A number, or a function of the coordinates, at one point; or of all but one."""
+    """Evaluate a number or function at one point, in the dtype of `like`.
+
+    A function receives all coordinates except `without`.
+    """
     arguments = {name: one for name, one in point.items() if name != without}
     if callable(value):
-        check_order(value, arguments, f"A value of the condition `{label}`", point)
+        what = f"A value of the condition `{label}`"
+        check_argument_order(value, arguments, what, point)
     try:
         found = jnp.asarray(value(*arguments.values()) if callable(value) else value)
     except TypeError as error:
@@ -94,7 +102,7 @@ def evaluate(
             raise
         raise InputError(
             f"The value of the condition `{label}` is called with {len(arguments)} "
-            f"coordinates, which it does not take: {error}."
+            f"coordinates ({', '.join(arguments)}), but does not take them: {error}."
         ) from error
     if found.shape != ():
         raise InputError(
@@ -112,7 +120,7 @@ def evaluate(
 def check_inside(
     domain: AbstractDomain, coordinate: str, at: Number | None, label: str
 ) -> None:
-    """Refuses a coordinate the domain has not, or a place outside of it."""
+    """Raise if the domain lacks the coordinate or if `at` is outside its bounds."""
     if coordinate not in domain.coordinates:
         raise InputError(
             f"The condition `{label}` is on `{coordinate}`, but the coordinates of the "

@@ -1,4 +1,4 @@
-"""Any condition on a boundary, also one that couples fields."""
+"""A general boundary condition, which may couple fields."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -6,29 +6,29 @@ from typing import Any, ClassVar
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
+from typing_extensions import override
 
 from ...core import InputError
 from ...domains import AbstractDomain
-from ..arguments import check_arguments
+from ..arguments import check_argument_names
 from ._base import Fields, Number, Penalty, Point
-from ._boundary import AbstractBoundaryCondition
+from .boundary import AbstractBoundaryCondition
 
 
 class Constraint(AbstractBoundaryCondition):
-    """`value(u, v, ..., x, y, ..., normal) = 0` where the coordinate `on` is `at`; not
-    given, on all faces across it. Or on the part of the boundary that lies on that of
-    the shape `on`.
+    """`value(u, v, ..., x, y, ..., normal) = 0` on a part of the boundary.
 
-    `value` takes all fields, with their derivatives, all coordinates, and the outward
-    normal, which has a number for each coordinate (zeros on a cut through the inside).
-    For instance `Constraint(lambda u, v, x, y, normal: u * normal[0] + v * normal[1],
-    on=wall)`: nothing flows through the wall.
+    `value` takes all fields with their derivatives, all coordinates, and the outward
+    normal with one number for each coordinate (zeros on a plane through the inside).
+    `on`, `at` and `where` select the part as for `Dirichlet`. For instance
+    `Constraint(lambda u, v, x, y, normal: u * normal[0] + v * normal[1], on=wall)`:
+    there is no flow through the wall.
     """
 
     needs_direction: ClassVar[bool] = False
     needs_normals: ClassVar[bool] = True
     is_of_one_field: ClassVar[bool] = False
-    of: ClassVar[None] = None
+    field: ClassVar[None] = None
 
     value: Callable[..., Any]
     on: str | AbstractDomain
@@ -36,13 +36,13 @@ class Constraint(AbstractBoundaryCondition):
     where: Callable[..., Any] | None = eqx.field(default=None, kw_only=True)
     penalty: Penalty = eqx.field(default=Penalty(), kw_only=True)
 
+    @override
     def residual(
         self, fields: Fields, point: Point, numbers: Float[Array, " dim"]
     ) -> Float[Array, ""]:
-        """What `value` gives."""
         dtype = next(iter(fields.values())).value.dtype
         names = (*fields, *point, "normal")
-        check_arguments(self.value, names, "value", self.label())
+        check_argument_names(self.value, names, "value", self.label())
         normal = numbers.astype(dtype)
         found = jnp.asarray(self.value(*fields.values(), *point.values(), normal))
         if found.shape != () or not jnp.issubdtype(found.dtype, jnp.floating):

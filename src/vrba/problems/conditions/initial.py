@@ -1,8 +1,9 @@
-"""The solution at the first time."""
+"""Initial conditions."""
 
 import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Float
+from typing_extensions import override
 
 from ...core import check_least
 from ...domains import AbstractDomain
@@ -14,12 +15,12 @@ from ._base import (
     Sampled,
     Value,
     check_inside,
-    evaluate,
+    evaluate_value,
 )
 
 
 class Initial(AbstractCondition):
-    """`u = value` at the lower end of `on`; with `order=1`, its first derivative by it.
+    """`u = value` at the lower end of `on`; with `order=1` its first derivative.
 
     `value` is a number or a function of the other coordinates.
     """
@@ -27,36 +28,35 @@ class Initial(AbstractCondition):
     value: Value
     on: str = "t"
     order: int = 0
-    of: str | None = eqx.field(default=None, kw_only=True)
+    field: str | None = eqx.field(default=None, kw_only=True)
     penalty: Penalty = eqx.field(default=Penalty(), kw_only=True)
 
     def __check_init__(self):
-        """Derivatives are counted from zero."""
         check_least(order=(self.order, 0))
 
+    @override
     def label(self) -> str:
-        """For instance `initial` or `initial d1 of v`."""
         name = "initial" if self.order == 0 else f"initial d{self.order}"
-        return name if self.of is None else f"{name} of {self.of}"
+        return name if self.field is None else f"{name} of {self.field}"
 
+    @override
     def check(self, domain: AbstractDomain) -> None:
-        """The coordinate must exist."""
         check_inside(domain, self.on, None, self.label())
 
+    @override
     def num_available(self, domain: AbstractDomain) -> int | None:
-        """As many as the domain has there."""
         return domain.num_on_face(self.on, domain.bounds(self.on)[0])
 
+    @override
     def sample(self, domain: AbstractDomain, num_points: int, *, seed: int) -> Sampled:
-        """Points of the lower face."""
         lower, _ = domain.bounds(self.on)
         points = domain.sample_face(num_points, self.on, lower, seed=seed)
         return points, np.zeros_like(points)
 
+    @override
     def residual(
         self, fields: Fields, point: Point, numbers: Float[Array, " dim"]
     ) -> Float[Array, ""]:
-        """`u - value`."""
-        found = self.field(fields).d(*[self.on] * self.order)
+        found = self.select_field(fields).d(*[self.on] * self.order)
         label, without = self.label(), self.on
-        return found - evaluate(self.value, point, label, found, without=without)
+        return found - evaluate_value(self.value, point, label, found, without=without)
