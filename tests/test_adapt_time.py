@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from train_cases import Decay, tiny_recipe
+from tests.pinn.cases import Decay, tiny_recipe
 
 import vrba
 from vrba.cli.names import along_time, make_policy, with_potential

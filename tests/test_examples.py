@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
-from train_cases import Decay, tiny_recipe
+from tests.pinn.cases import Decay, tiny_recipe
 
 import vrba
 from vrba.cli.target import load_problem

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from train_cases import tiny_recipe
+from tests.pinn.cases import tiny_recipe
 
 import vrba
 from vrba.fields import closure, coordinate_jets, propagate

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.io import netcdf_file
-from tests.train_cases import tiny_recipe
+from tests.pinn.cases import tiny_recipe
 
 import vrba
 from vrba import optim

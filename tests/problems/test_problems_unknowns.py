@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tests.train_cases import decay_ansatz, tiny_recipe
+from tests.pinn.cases import decay_ansatz, tiny_recipe
 
 import vrba
 from vrba import optim, problems
