@@ -32,11 +32,11 @@ def fields_of(
         "errors": errors,
         "raw errors": _raw_errors(found, truth),
         "coordinates": np.array(pairs.names),
-        "shown ids": shown,
-        "shown errors": errors[shown],
-        "shown inputs": inputs[shown],
-        "shown outputs": found[shown],
-        "shown truth": truth[shown],
+        "example ids": shown,
+        "example errors": errors[shown],
+        "example inputs": inputs[shown],
+        "example outputs": found[shown],
+        "example truth": truth[shown],
     }
     if pairs.axes is None:
         arrays["places"] = np.asarray(pairs.scattered)
