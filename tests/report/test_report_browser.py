@@ -11,6 +11,7 @@ import pytest
 from tests.report.run_cases import make_run
 from vrba.report import write_report
 
+pytestmark = pytest.mark.slow
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 LIGHT, DARK = 1, 0
 # Chromium's windows are never as narrow as a phone: a frame can be.
@@ -57,12 +58,8 @@ def look(browser, report, folder, scheme):
     words = [browser, "--headless=new", "--no-sandbox", "--disable-gpu"]
     words += [f"--user-data-dir={folder / 'profile'}", "--no-first-run"]
     words += ["--disable-background-networking", "--disable-component-update"]
-    words += [
-        "--disable-sync",
-        "--allow-file-access-from-files",
-        "--enable-logging=stderr",
-        "--v=0",
-    ]
+    words += ["--disable-sync", "--allow-file-access-from-files"]
+    words += ["--enable-logging=stderr", "--v=0"]
     words += [f"--blink-settings=preferredColorScheme={scheme}", "--dump-dom"]
     done = subprocess.run(
         [*words, frame.as_uri()], capture_output=True, text=True, timeout=60, check=True

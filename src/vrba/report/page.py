@@ -130,7 +130,8 @@ def _command(run: RunRecord) -> str:
 
 def _cost_rows(run: RunRecord) -> Iterator[tuple[int, str, str]]:
     seconds, step = run.seconds, run.step
-    yield 0, "time", f"{seconds:.1f} s ({format_duration(seconds)})"
+    rounded = f" ({format_duration(seconds)})" if seconds >= 100 else ""
+    yield 0, "time", f"{seconds:.1f} s{rounded}"
     yield 0, "steps", f"{step:,}"
     if step:
         yield 0, "time per step", f"{seconds / step:.3g} s"

@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 import matplotlib
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
@@ -12,7 +13,7 @@ from matplotlib.transforms import Bbox
 
 from .markup import escape
 
-_MARGIN = 0.06  # inches
+_PADDING = 4  # points
 _MAX_SCALE = 1.25  # pixels per point, so that all panels have text of one size
 _POINTS = 72  # per inch
 _NO_METADATA = ("Date", "Creator", "Format", "Type")
@@ -21,21 +22,24 @@ _NO_METADATA = ("Date", "Creator", "Format", "Type")
 def panels_as_svg(figure: Figure, name: str) -> list[str]:
     """Each panel as an SVG element with a text label for screen readers.
 
-    A narrow page can then stack the panels. Black becomes the text colour of the page.
-    `name` keeps the ids of several figures on a page distinct. The figure is changed:
-    its background and title are removed.
+    A narrow page can then stack the panels. They have equal sizes and margins, so that
+    axes and text align. Black becomes the text colour of the page. `name` keeps the ids
+    of several figures on a page distinct. The figure is changed: its background and
+    title are removed.
     """
     figure.patch.set_visible(False)
     if figure.get_suptitle():
         figure.suptitle("")  # it would be part of every panel
     groups = _groups(figure)
+    cells = [_cell(panel) for panel, _ in groups]
+    margins = _margins(groups, cells)
     elements = []
-    for k, (panel, colorbars) in enumerate(groups):
-        for other, others in groups:
-            for axes in (other, *others):
+    for k, ((panel, _), cell) in enumerate(zip(groups, cells, strict=True)):
+        for other, colorbars in groups:
+            for axes in (other, *colorbars):
                 axes.set_visible(other is panel)
         panel.patch.set_visible(False)
-        elements.append(_svg(figure, panel, [panel, *colorbars], f"{name}-{k}"))
+        elements.append(_svg(figure, panel, cell + margins, f"{name}-{k}"))
     return elements
 
 
@@ -50,16 +54,38 @@ def _groups(figure: Figure) -> list[tuple[Axes, list[Axes]]]:
     return found
 
 
-def _svg(figure: Figure, panel: Axes, axes: list[Axes], name: str) -> str:
-    """The SVG element of a panel, cropped to its visible parts."""
+def _cell(panel: Axes) -> np.ndarray:
+    """Left, bottom, right and top in points of the panel with its colour bars."""
+    figure, place = panel.get_figure(), panel.get_subplotspec()
+    if not isinstance(figure, Figure) or place is None:
+        raise ValueError("`figure` must have panels in a grid.")
+    box = place.get_topmost_subplotspec().get_position(figure)
+    width, height = _POINTS * figure.get_size_inches()
+    return np.asarray(box.extents) * np.array([width, height, width, height])
+
+
+def _margins(
+    groups: list[tuple[Axes, list[Axes]]], cells: list[np.ndarray]
+) -> np.ndarray:
+    """How far labels and ticks reach beyond the cell of any panel on each side."""
+    reaches = []
+    for (panel, colorbars), cell in zip(groups, cells, strict=True):
+        boxes = [one.get_tightbbox() for one in (panel, *colorbars)]
+        box = Bbox.union([one for one in boxes if one is not None])
+        figure = panel.get_figure()
+        dpi = _POINTS if figure is None else figure.dpi
+        reaches.append(np.asarray(box.extents) * _POINTS / dpi - cell)
+    least, most = np.min(reaches, axis=0), np.max(reaches, axis=0)
+    return np.array([*least[:2], *most[2:]]) + _PADDING * np.array([-1, -1, 1, 1])
+
+
+def _svg(figure: Figure, panel: Axes, extents: np.ndarray, name: str) -> str:
+    """The SVG element of a panel, cropped to these extents in points."""
     canvas, buffer = FigureCanvasSVG(figure), io.StringIO()
     settings: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": name}
     with matplotlib.rc_context(settings):
         canvas.print_svg(buffer, metadata=dict.fromkeys(_NO_METADATA))
-    boxes = [one.get_tightbbox() for one in axes]
-    box = Bbox.union([one for one in boxes if one is not None])
-    inches = box.transformed(figure.dpi_scale_trans.inverted()).padded(_MARGIN)
-    left, bottom, right, top = (_POINTS * end for end in inches.extents)
+    left, bottom, right, top = extents
     height = _POINTS * figure.get_figheight()
     view = f"{left:.1f} {height - top:.1f} {right - left:.1f} {top - bottom:.1f}"
     width = _MAX_SCALE * (right - left)

@@ -214,7 +214,7 @@ def draw_points(
     )
     across, up = axes
     panel.set(title=title, xlabel=across, ylabel=up)
-    panel.set(xlim=_ends(axes[across]), ylim=_ends(axes[up]))
+    panel.set(xlim=ends_of(axes[across]), ylim=ends_of(axes[up]))
     thin_ticks(panel.xaxis, panel.yaxis)
     keep_shape(panel, axes)
 
@@ -226,5 +226,6 @@ def keep_shape(panel: Axes, axes: Arrays) -> None:
         panel.set_aspect("equal")
 
 
-def _ends(axis: np.ndarray) -> tuple[float, float]:
+def ends_of(axis: np.ndarray) -> tuple[float, float]:
+    """Limits of a panel along this coordinate."""
     return float(np.min(axis)), float(np.max(axis))

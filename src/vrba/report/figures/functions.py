@@ -174,8 +174,8 @@ FUNCTIONS = RunFigure(
     "functions",
     "Functions of the test set",
     "Three functions of the test set for the selected iterate: largest error, 95th "
-    "percentile and median. Truth and prediction share a colour scale; that of the "
-    "error is logarithmic. Functions of time are shown at the last time and at the "
+    "percentile and median. Truth and prediction share a scale; that of the error is "
+    "logarithmic. Functions of time are shown at the last time and at the "
     "time of the largest error.",
     lambda run: plot_functions(run.fields),
 )

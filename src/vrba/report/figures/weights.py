@@ -11,6 +11,7 @@ from ._panels import (
     DOTS,
     Arrays,
     add_colorbar,
+    ends_of,
     finish,
     keep_shape,
     log_bins,
@@ -74,6 +75,7 @@ def _draw_mean_weight(
     )
     add_colorbar(panel, cells)
     panel.set(title=title, xlabel=across, ylabel=up)
+    panel.set(xlim=ends_of(axes[across]), ylim=ends_of(axes[up]))
     thin_ticks(panel.xaxis, panel.yaxis)
     keep_shape(panel, axes)
 
