@@ -7,7 +7,7 @@ from typing import Any
 from vrba.cli import paper
 from vrba.cli.arms import BASELINE
 from vrba.cli.paper import SCALES
-from vrba.report import short
+from vrba.report import format_number
 
 from . import shelf
 from .peers.figure import panels_of
@@ -98,7 +98,7 @@ def told_above(error: float, what: str, known: float | None) -> list[str]:
     """That an error exceeds one that is known, if it does."""
     if known is None or error <= known:
         return []
-    return [f"{error / known:.2g} times {what} ({short(known)})"]
+    return [f"{error / known:.2g} times {what} ({format_number(known)})"]
 
 
 def lagging_on_shelf() -> list[str]:

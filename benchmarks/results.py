@@ -23,7 +23,7 @@ from vrba.cli.arms import BASELINE
 from vrba.cli.paper import SCALES, Exhibit
 from vrba.cli.reproduce import known_exhibits
 from vrba.core import write_atomically
-from vrba.report import differences_text, exhibit_text, exhibit_title, short
+from vrba.report import differences_text, exhibit_text, exhibit_title, format_number
 from vrba.report.comparison_page import PICTURES
 from vrba.report.exhibit import READING
 
@@ -247,7 +247,7 @@ def _both(row: dict[str, Any]) -> str:
 
 
 def _told(error: float | None) -> str:
-    return "not finite" if error is None else short(error)
+    return "not finite" if error is None else format_number(error)
 
 
 def readme() -> str:

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli_cases import call
-from run_cases import make_run
 
 import vrba
+from tests.report.run_cases import make_run
 from vrba.cli import children, machine
 from vrba.cli.operator_recipe import OperatorFlags, new_operator_recipe
 from vrba.cli.subjects import Pairing, recipes_of
@@ -73,8 +73,9 @@ def test_fields_are_those_of_the_test_set(done, folder):
         size = np.sqrt(np.mean(((truth - mean)[..., 0] / std) ** 2, axis=1))
         errors = np.sqrt(np.mean(miss**2, axis=1)) / size
         np.testing.assert_allclose(fields["errors"], errors, rtol=1e-3)
-        assert fields["shown ids"][0] == np.argmax(errors)
-        np.testing.assert_array_equal(fields["shown truth"], truth[fields["shown ids"]])
+        assert fields["example ids"][0] == np.argmax(errors)
+        chosen = truth[fields["example ids"]]
+        np.testing.assert_array_equal(fields["example truth"], chosen)
         over_time = np.abs(miss) / size[:, None]
         np.testing.assert_allclose(
             fields["errors over time"][:, 0], over_time.mean(axis=0), rtol=1e-3

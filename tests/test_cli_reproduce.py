@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 from cli_cases import call, children_in_this_process
-from run_cases import make_run
 
+from tests.report.run_cases import make_run
 from vrba.cli import paper, reproduce
 from vrba.cli.compare import Outcome
 from vrba.cli.comparison import ComparisonFolder

@@ -12,15 +12,15 @@ from scipy import stats
 from vrba.core import append_line, read_last_line
 from vrba.report import (
     Board,
+    band,
     comparison_sentence,
     comparison_table,
+    format_number,
     pair,
     plot_comparison,
     plot_published,
     spread,
 )
-from vrba.report.figures.comparison import band
-from vrba.report.tables import short
 
 
 def by_seed(*values):
@@ -135,7 +135,7 @@ def test_table_has_medians_and_ends():
     + [(math.inf, "not finite")],
 )
 def test_numbers_are_short(value, text):
-    assert short(value) == text
+    assert format_number(value) == text
 
 
 # Curves.
@@ -204,7 +204,7 @@ def test_published_curves_are_in_the_colour_of_their_arm():
     assert published.get_linestyle() == vrba.get_linestyle()
     assert published.get_linewidth() < vrba.get_linewidth()
     texts = [text.get_text() for text in panel.get_legend().get_texts()]
-    assert texts == ["uniform", "vrba", "thin: as published"]
+    assert texts == ["uniform", "vrba", "thin: published"]
 
 
 def test_both_panels_show_all_of_every_line():

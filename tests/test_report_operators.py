@@ -7,7 +7,9 @@ import re
 import numpy as np
 import pytest
 from cli_cases import call
-from operator_cases import (
+from rich.console import Console
+
+from tests.report.operator_cases import (
     ABOUT,
     ENDED,
     make_entry,
@@ -17,22 +19,20 @@ from operator_cases import (
     make_result,
     make_run,
 )
-from rich.console import Console
-from run_cases import make_run as make_problem_run
-from test_report_page import figures_in
-
+from tests.report.run_cases import figures_in
+from tests.report.run_cases import make_run as make_problem_run
 from vrba.core import append_line, floor_of, operator_sentence
 from vrba.report import (
     ComparisonRecord,
     RunRecord,
     comparison_table,
+    figures_of,
+    format_number,
     plot_curves,
     watch,
     write_report,
 )
-from vrba.report.figures import figures_of
 from vrba.report.summary import result_of, run_of, summarise
-from vrba.report.tables import short
 
 ERRORS = make_errors()
 LEVELS = {"p50": 50, "p95": 95, "p99": 99, "max": 100}
@@ -47,7 +47,7 @@ FIGURES = [
 
 def first_only(fields):
     """The same with one function shown."""
-    return fields | {k: v[:1] for k, v in fields.items() if k.startswith("shown ")}
+    return fields | {k: v[:1] for k, v in fields.items() if k.startswith("example ")}
 
 
 def names_of(figures):
@@ -104,7 +104,7 @@ def test_page_has_result_accuracy_cost_and_recipe(page):
     for words in (
         "<title>Bubble: first</title>",
         ENDED,
-        "No warnings, from 30 entries",
+        "No warnings in 30 log entries",
         "memory of the weights</th><td>24 MB",
         "parameters</th><td>4,321",
         "<code>vrba train bubble --minutes 1.5</code>",
@@ -135,7 +135,7 @@ def test_page_of_a_run_that_goes_on_and_of_one_that_begins(tmp_path):
     [
         (("errors over time",), {"errors-over-time"}),
         (("errors",), {"error-distribution"}),
-        (("shown truth",), {"functions"}),
+        (("example truth",), {"functions"}),
         (("mass", "mean weight"), {"adaptivity"}),
         (("mass",), set()),
     ],
@@ -204,7 +204,7 @@ def test_results_of_operators_are_errors_on_the_test_set():
     p95 = [np.percentile(make_errors(seed=seed), 95) for seed in (0, 1, 2)]
     spread = found["arms"]["uniform"]["p95"]
     assert spread["median"] == pytest.approx(np.median(p95))
-    assert short(float(np.median(p95))) in found["table"].splitlines()[2]
+    assert format_number(float(np.median(p95))) in found["table"].splitlines()[2]
     assert "residual" not in found["table"]
     assert "none" in comparison_table({"uniform": []}, "error")
 

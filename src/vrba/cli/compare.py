@@ -11,7 +11,7 @@ from tyro.conf import OmitArgPrefixes, arg
 
 from ..core import is_same_description, use_precision
 from ..data import open_pairs
-from ..report.markup import PAGE
+from ..report import PAGE
 from ..train.train_operator import is_same_data
 from ._base import (
     DONE,

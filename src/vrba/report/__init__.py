@@ -1,10 +1,11 @@
-"""What runs look like: a page with figures, and panels while they go on."""
+"""Figures, pages and terminal output of runs; the only home of matplotlib and rich."""
 
-from .bar import Bar as Bar
-from .board import Board as Board
 from .exhibit import differences_text as differences_text
 from .exhibit import exhibit_text as exhibit_text
 from .exhibit import exhibit_title as exhibit_title
+from .figures import RunFigure as RunFigure
+from .figures import band as band
+from .figures import figures_of as figures_of
 from .figures import plot_adaptivity as plot_adaptivity
 from .figures import plot_arms_dynamics as plot_arms_dynamics
 from .figures import plot_arms_errors as plot_arms_errors
@@ -22,7 +23,23 @@ from .figures import plot_solution as plot_solution
 from .figures import plot_weights as plot_weights
 from .figures import write_figure as write_figure
 from .figures import write_figures as write_figures
+from .live_view import watch as watch
+from .markup import PAGE as PAGE
+from .markup import Page as Page
+from .markup import Picture as Picture
+from .markup import Section as Section
+from .markup import bullets as bullets
+from .markup import code as code
+from .markup import escape as escape
+from .markup import format_number as format_number
+from .markup import links as links
+from .markup import pairs as pairs
+from .markup import paragraph as paragraph
+from .markup import table as table
+from .page import folder_of as folder_of
+from .page import page_of_run as page_of_run
 from .page import write_exhibit as write_exhibit
+from .page import write_page as write_page
 from .page import write_report as write_report
 from .paired import Paired as Paired
 from .paired import Spread as Spread
@@ -32,8 +49,8 @@ from .run import RunRecord as RunRecord
 from .several import ComparisonRecord as ComparisonRecord
 from .tables import comparison_sentence as comparison_sentence
 from .tables import comparison_table as comparison_table
-from .tables import short as short
 from .tables import spread_text as spread_text
 from .tensorboard import TensorBoard as TensorBoard
+from .terminal import Bar as Bar
+from .terminal import Board as Board
 from .terminal import Panel as Panel
-from .watch import watch as watch

@@ -8,10 +8,20 @@ from typing import Any
 
 from .comparison_page import PICTURES, address_of, pictures_of
 from .figures import plot_published
-from .markup import PAGE, Page, Picture, Section, bullets, links, paragraph, table
+from .markup import (
+    PAGE,
+    Page,
+    Picture,
+    Section,
+    bullets,
+    format_number,
+    links,
+    paragraph,
+    table,
+)
 from .paired import Spread
 from .several import ComparisonRecord
-from .tables import aligned, short, spread_text
+from .tables import aligned, spread_text
 
 _AGAINST = ("selected / published", "last / published")
 _HEADS = (
@@ -251,7 +261,7 @@ def _row(row: Mapping[str, Any]) -> list[str]:
 
 
 def _number(value: float | None) -> str:
-    return "" if value is None else short(value)
+    return "" if value is None else format_number(value)
 
 
 def _spread(found: Mapping[str, float | None] | None, floor: float) -> str:

@@ -1,6 +1,7 @@
-"""Parts of a page as text; whatever comes from a run is escaped here."""
+"""Parts of a page as HTML; all text is escaped here."""
 
 import html
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from string import Template
@@ -12,7 +13,7 @@ PAGE = "report.html"
 
 
 class Section(NamedTuple):
-    """A part of a page; its content is HTML."""
+    """A part of a page with an anchor `name`; its content is HTML."""
 
     name: str
     title: str
@@ -20,7 +21,7 @@ class Section(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """A figure of a page, and how it is read."""
+    """A figure of a page; the caption says how to read it."""
 
     name: str
     title: str
@@ -29,7 +30,7 @@ class Picture(NamedTuple):
 
 
 class Page(NamedTuple):
-    """Title, head, sections and figures, which come after the first section."""
+    """A page: title, HTML below it, sections, and figures after the first section."""
 
     title: str
     head: str
@@ -38,41 +39,53 @@ class Page(NamedTuple):
 
 
 def escape(value: Any) -> str:
-    """Text that a browser shows as it is."""
+    """Text with the characters that are special in HTML replaced."""
     return html.escape(str(value))
 
 
-def fill(**parts: str) -> str:
-    """The page with its parts; they are HTML, the title is escaped."""
+def format_number(value: float | int) -> str:
+    """Two significant digits, such as `1.2e-5`; numbers above 99 as integers."""
+    if not math.isfinite(value):
+        return "not finite"
+    if value >= 99.5 or value == 0:
+        return f"{value:.0f}"
+    if value >= 0.1:
+        return f"{value:.2g}"
+    digits, exponent = f"{value:.1e}".split("e")
+    return f"{digits}e{int(exponent)}"
+
+
+def fill_template(**parts: str) -> str:
+    """The text of a page; the title is escaped, the other parts are HTML."""
     text = files(__package__ or "vrba.report").joinpath("page.html")
     template = Template(text.read_text(encoding="utf-8"))
     return template.substitute(parts | {"title": escape(parts["title"])})
 
 
 def section(name: str, title: str, content: str) -> str:
-    """A part of the page that can be linked to."""
+    """A section with a heading that can be linked to."""
     head = f'<h2 id="{escape(name)}">{escape(title)}</h2>'
     return f"<section>\n{head}\n{content}\n</section>\n"
 
 
 def paragraph(text: str, kind: str = "") -> str:
-    """Plain words."""
+    """A paragraph; `kind` is its CSS class."""
     return f'<p class="{kind}">{escape(text)}</p>' if kind else f"<p>{escape(text)}</p>"
 
 
 def code(text: str) -> str:
-    """Words to type."""
+    """A block of code."""
     return f"<pre><code>{escape(text)}</code></pre>"
 
 
 def bullets(lines: Iterable[str]) -> str:
-    """One line after another."""
+    """A list; empty text if there are no lines."""
     items = "".join(f"<li>{escape(line)}</li>" for line in lines)
     return f"<ul>{items}</ul>" if items else ""
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """The first row is the heading, the first cell of a row what it is about."""
+    """A table; the first row and the first cell of each row are headings."""
     head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in rows[0])
     body = ""
     for name, *cells in rows[1:]:
@@ -85,7 +98,7 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def pairs(rows: Iterable[tuple[int, str, str]]) -> str:
-    """Names and values, each indented by its depth."""
+    """A table of depth, name and value; names are indented by their depth."""
     lines = "".join(
         f'<tr><th scope="row" style="padding-left:{0.6 + 1.1 * depth:.1f}em">'
         f"{escape(name)}</th><td>{escape(value)}</td></tr>\n"
@@ -95,7 +108,7 @@ def pairs(rows: Iterable[tuple[int, str, str]]) -> str:
 
 
 def figure(name: str, title: str, panels: Sequence[str], caption: str) -> str:
-    """Panels side by side, or below one another on a narrow page."""
+    """A figure of SVG panels, side by side or, on a narrow page, stacked."""
     return (
         f'<figure id="figure-{escape(name)}">\n<h3>{escape(title)}</h3>\n'
         f'<div class="panels">{"".join(panels)}</div>\n'
@@ -104,7 +117,7 @@ def figure(name: str, title: str, panels: Sequence[str], caption: str) -> str:
 
 
 def links(targets: Mapping[str, str]) -> str:
-    """From a name to an address on the page, or beside it."""
+    """Links by their text."""
     return " ".join(
         f'<a href="{escape(address)}">{escape(name)}</a>'
         for name, address in targets.items()

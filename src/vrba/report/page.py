@@ -1,37 +1,203 @@
-"""One page about a run, or about several: a file that needs nothing else."""
+"""The page of a run, and the writer of any page: one file that needs nothing else."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core import InputError, write_atomically
+from ..core import InputError, format_duration, write_atomically
+from ..diagnose import find_warnings
 from .comparison_page import page_of_comparison
 from .exhibit import page_of_exhibit
-from .figures import write_figure
-from .markup import PAGE, Page, Section, figure, fill, links, paragraph, section
+from .figures import figures_of, write_figure
+from .markup import (
+    PAGE,
+    Page,
+    Picture,
+    Section,
+    code,
+    escape,
+    figure,
+    fill_template,
+    links,
+    pairs,
+    paragraph,
+    section,
+    table,
+)
+from .measures import diagnosis_rows, error_rows
 from .run import RunRecord
-from .run_page import page_of_run
 from .several import FILE, ComparisonRecord
 from .svg import panels_as_svg
 
 Folder = str | os.PathLike[str]
 
+_NOT_SETTINGS = ("class", "code", "command", "format", "frame", "program", "source")
+
 
 def write_report(run: Any, out: Folder | None = None) -> Path:
-    """Writes `report.html` and `figures/` of a run into its folder, or into `out`.
+    """Write `report.html` and `figures/` of a run and return the path of the page.
 
-    `run` is a run folder, a `RunRecord`, a solution that has a folder, or the folder of
-    a comparison. A list of runs makes one page that compares them, into `out`. Returns
-    the path of the page.
+    `run` is a run folder, a `RunRecord`, a solution with a folder, or the folder of a
+    comparison. A list of runs makes one page that compares them. The page is written
+    into `out`, by default into the folder of the run; a list needs `out`.
     """
-    if isinstance(run, list | tuple):
-        return _write_several(run, out)
-    path = folder_of(run)
-    if not isinstance(run, RunRecord) and (path / FILE).exists():
-        return _compare(ComparisonRecord.read(path), Path(out or path))
-    record = run if isinstance(run, RunRecord) else RunRecord.read(path)
-    return _write(page_of_run(record), Path(out or path))
+    path = _write_comparison(run, out)
+    if path is not None:
+        return path
+    run = run[0] if isinstance(run, list | tuple) else run
+    record = run if isinstance(run, RunRecord) else RunRecord.read(folder_of(run))
+    return write_page(page_of_run(record), Path(out or record.path))
+
+
+def folder_of(run: Any) -> Path:
+    """The folder of a run that is given as in `write_report`."""
+    if isinstance(run, RunRecord):
+        return run.path
+    path = getattr(run, "run", run)  # the attribute of a solution
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(
+            f"`run` must have a folder, but this {type(run).__name__} has none. Give "
+            "the path of a run folder, or solve with `run=`."
+        )
+    return Path(path)
+
+
+def write_page(page: Page, out: Path) -> Path:
+    """Write the page and its figures as PNG files into `out`."""
+    figures = ""
+    for one in page.pictures:
+        write_figure(one.figure, out / "figures" / f"{one.name}.png")
+        panels = panels_as_svg(one.figure, one.name)
+        figures += figure(one.name, one.title, panels, one.caption)
+    if not figures:
+        figures = paragraph("No figures: the log is empty.")
+    first, *others = page.sections
+    sections = [first, Section("figures", "Figures", figures), *others]
+    text = fill_template(
+        title=page.title,
+        head=page.head,
+        links=links({part.title: f"#{part.name}" for part in sections}),
+        content="".join(section(*part) for part in sections),
+    )
+    write_atomically(out / PAGE, text.encode())
+    return out / PAGE
+
+
+def page_of_run(run: RunRecord) -> Page:
+    """Result, warnings, figures, accuracy, cost and settings of one run."""
+    status = run.result.get("status", "The run has not ended.")
+    head = paragraph(run.sentence(), "result") + paragraph(status, "quiet")
+    head += paragraph(run.complaint, "quiet") if run.complaint else ""
+    sections = [Section("warnings", "Warnings", _warnings(run))]
+    if errors := error_rows(run):
+        sections.append(Section("accuracy", "Accuracy", table(errors)))
+    if measured := list(diagnosis_rows(run)):
+        sections.append(Section("diagnosis", "Diagnostics", pairs(measured)))
+    sections += [
+        Section("cost", "Cost", pairs(_cost_rows(run))),
+        Section("reproduce", "Reproduce", _command(run)),
+        Section("recipe", "Recipe", pairs(_settings_rows(run.about))),
+    ]
+    pictures = [
+        Picture(one.name, one.title, one.caption, drawn)
+        for one, drawn in figures_of(run)
+    ]
+    return Page(f"{run.name}: {run.path.resolve().name}", head, sections, pictures)
+
+
+def _warnings(run: RunRecord) -> str:
+    warnings = find_warnings(run.record)
+    if not warnings:
+        diagnosed = sum(entry.get("snr") is not None for entry in run.record)
+        return paragraph(
+            f"No warnings in {len(run.record)} log entries, {diagnosed} of them with "
+            "diagnostics."
+        )
+    return "".join(
+        f'<div class="warning"><b>{escape(one.text)}</b> (step {one.step}) '
+        f"{escape(one.advice)}</div>\n"
+        for one in warnings
+    )
+
+
+def _command(run: RunRecord) -> str:
+    command = run.command()
+    if command is None:
+        return paragraph("The run was started from Python; its settings are below.")
+    return code(command)
+
+
+def _cost_rows(run: RunRecord) -> Iterator[tuple[int, str, str]]:
+    seconds, step = run.seconds, run.step
+    rounded = f" ({format_duration(seconds)})" if seconds >= 100 else ""
+    yield 0, "time", f"{seconds:.1f} s{rounded}"
+    yield 0, "steps", f"{step:,}"
+    if step:
+        yield 0, "time per step", f"{seconds / step:.3g} s"
+    spent = run.diagnose_seconds
+    if spent is not None and seconds > 0:
+        share = 100 * spent / seconds
+        yield 0, "diagnostics", f"{spent:.1f} s, {share:.1f} % of the time"
+    if "num_params" in run.about:
+        yield 0, "parameters", f"{run.about['num_params']:,}"
+    if run.about.get("weights_bytes"):
+        yield 0, "memory of the weights", f"{run.about['weights_bytes'] / 1e6:.3g} MB"
+    program = run.about.get("program")
+    for name, value in program.items() if isinstance(program, dict) else ():
+        yield 0, str(name), _format_value(value)
+
+
+def _settings_rows(values: Any, depth: int = 0) -> Iterator[tuple[int, str, str]]:
+    """Nested settings as depth, name and value; the value of an object is its class."""
+    for name, value in values.items():
+        if name in _NOT_SETTINGS:
+            continue
+        inner = value if isinstance(value, dict) else {}
+        if isinstance(value, list) and any(isinstance(one, dict) for one in value):
+            inner = {str(place + 1): one for place, one in enumerate(value)}
+        if not inner:
+            yield depth, str(name), _format_value(value)
+            continue
+        yield depth, str(name), str(inner.get("class", ""))
+        yield from _settings_rows(inner, depth + 1)
+
+
+def _format_value(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "none"}[value]
+    if isinstance(value, list):
+        inner = [
+            f"[{_format_value(one)}]" if isinstance(one, list) else _format_value(one)
+            for one in value
+        ]
+        return ", ".join(inner) or "none"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+# Pages of several runs. Everything below belongs to `compare` and `paper`, which write
+# their pages with `write_page`; without it, `write_report` writes the page of a run.
+
+
+def _write_comparison(run: Any, out: Folder | None) -> Path | None:
+    """Write the page of a comparison; None if `run` is a single run."""
+    if isinstance(run, list | tuple) and len(run) != 1:
+        if not run or out is None:
+            raise InputError(
+                f"`out` must be the folder for the page of {len(run)} runs, got {out}."
+            )
+        records = [
+            one if isinstance(one, RunRecord) else RunRecord.read(folder_of(one))
+            for one in run
+        ]
+        comparison, out = ComparisonRecord.of_runs(records), Path(out)
+    else:
+        (one,) = run if isinstance(run, list | tuple) else (run,)
+        path = folder_of(one)
+        if isinstance(one, RunRecord) or not (path / FILE).exists():
+            return None
+        comparison, out = ComparisonRecord.read(path), Path(out or path)
+    return write_page(page_of_comparison(comparison, out), out)
 
 
 def write_exhibit(
@@ -40,59 +206,10 @@ def write_exhibit(
     pictures: Sequence[str],
     out: Folder,
 ) -> Path:
-    """Writes the page of a table or a figure of a paper into `out`: `content` has its
-    rows, `comparisons` are the folders they are from, of which `pictures` are shown."""
+    """Write the page of a table or figure of a paper into `out`.
+
+    `content` has its rows, `comparisons` are the folders of their runs, and `pictures`
+    names the figures of these that are shown.
+    """
     found = {str(path): ComparisonRecord.read(path) for path in comparisons}
-    return _write(page_of_exhibit(content, found, pictures, Path(out)), Path(out))
-
-
-def folder_of(run: Any) -> Path:
-    """The folder of whatever stands for a run."""
-    if isinstance(run, RunRecord):
-        return run.path
-    path = getattr(run, "run", run)  # a solution knows its folder
-    if not isinstance(path, str | os.PathLike):
-        raise InputError(
-            "A report is made of the folder of a run: give its path, or solve with "
-            f"`run=`; got {type(run).__name__} without one."
-        )
-    return Path(path)
-
-
-def _write_several(runs: Sequence[Any], out: Folder | None) -> Path:
-    if len(runs) == 1:
-        return write_report(runs[0], out)
-    if not runs or out is None:
-        raise InputError(
-            f"`out` must be the folder for the page of {len(runs)} runs, got {out}."
-        )
-    records = [
-        run if isinstance(run, RunRecord) else RunRecord.read(folder_of(run))
-        for run in runs
-    ]
-    return _compare(ComparisonRecord.of_runs(records), Path(out))
-
-
-def _compare(comparison: ComparisonRecord, out: Path) -> Path:
-    return _write(page_of_comparison(comparison, out), out)
-
-
-def _write(page: Page, out: Path) -> Path:
-    """Figures as PNG, and the page with all of them inside."""
-    shown = ""
-    for one in page.pictures:
-        write_figure(one.figure, out / "figures" / f"{one.name}.png")
-        panels = panels_as_svg(one.figure, one.name)
-        shown += figure(one.name, one.title, panels, one.caption)
-    if not shown:
-        shown = paragraph("Nothing was logged yet that could be drawn.")
-    first, *others = page.sections
-    sections = [first, Section("figures", "Figures", shown), *others]
-    text = fill(
-        title=page.title,
-        head=page.head,
-        links=links({part.title: f"#{part.name}" for part in sections}),
-        content="".join(section(*part) for part in sections),
-    )
-    write_atomically(out / PAGE, text.encode())
-    return out / PAGE
+    return write_page(page_of_exhibit(content, found, pictures, Path(out)), Path(out))

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .markup import format_number
 from .paired import WANTED_CONFIDENCE, Number, Paired, Spread, spread
 
 Runs = Sequence[Mapping[str, Any]]
@@ -61,18 +62,6 @@ def comparison_sentence(
     )
 
 
-def short(value: Number) -> str:
-    """Two digits: `1.2e-5`; counts and seconds as they are."""
-    if not math.isfinite(value):
-        return "not finite"
-    if value >= 99.5 or value == 0:
-        return f"{value:.0f}"
-    if value >= 0.1:
-        return f"{value:.2g}"
-    digits, exponent = f"{value:.1e}".split("e")
-    return f"{digits}e{int(exponent)}"
-
-
 def _cell(runs: Runs, key: str, floor: Number = 0.0) -> str:
     """Of all runs that tell it: older ones may not."""
     told = [run[key] for run in runs if key in run]
@@ -81,7 +70,9 @@ def _cell(runs: Runs, key: str, floor: Number = 0.0) -> str:
 
 def spread_text(found: Spread, floor: Number = 0.0) -> str:
     """The median, and the ends if they differ; below the floor as a bound."""
-    show = lambda value: f"<{short(floor)}" if value < floor else short(value)
+    show = lambda value: (
+        f"<{format_number(floor)}" if value < floor else format_number(value)
+    )
     if found.lowest == found.highest:
         return show(found.median)
     return f"{show(found.median)} [{show(found.lowest)}, {show(found.highest)}]"

@@ -1,15 +1,20 @@
-"""What a run logs, for TensorBoard."""
+"""The log of a run for TensorBoard."""
 
 import os
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import override
+
 from ..core import AbstractCallback, Plan
 
 
 class TensorBoard(AbstractCallback):
-    """Writes every number of each check into a folder that TensorBoard reads; needs
-    tensorboardX (`pip install '.[tensorboard]'` in a clone)."""
+    """A callback that writes every logged number into a folder for TensorBoard.
+
+    `residual_l2 initial` becomes the curve `initial` of the group `residual_l2`. Needs
+    tensorboardX (`pip install '.[tensorboard]'` in a clone).
+    """
 
     def __init__(self, folder: str | os.PathLike[str]):
         try:
@@ -20,13 +25,12 @@ class TensorBoard(AbstractCallback):
             ) from error
         self._writer = SummaryWriter(str(Path(folder)))
 
+    @override
     def begin(self, plan: Plan) -> None:
-        """The plan in words."""
         self._writer.add_text("plan", plan.text(), plan.first_step)
 
+    @override
     def check(self, entry: dict[str, Any], seconds_left: float) -> None:
-        """One curve for each number; `residual_l2 initial` becomes a curve `initial` in
-        the group `residual_l2`."""
         for key, value in entry.items():
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
             if is_number and key != "step":
@@ -35,7 +39,7 @@ class TensorBoard(AbstractCallback):
                 self._writer.add_scalar(tag, value, entry["step"])
         self._writer.flush()
 
+    @override
     def end(self, sentence: str) -> None:
-        """The result in words."""
         self._writer.add_text("result", sentence)
         self._writer.close()

@@ -1,20 +1,31 @@
-"""A live panel for a terminal."""
+"""Live output in a terminal: a run, several runs, and a progress bar."""
 
 import time
+from collections.abc import Sequence
+from types import TracebackType
 from typing import Any
 
 from rich.console import Console, Group
 from rich.live import Live
 from rich.panel import Panel as Frame
+from rich.progress import Progress, TimeRemainingColumn
 from rich.progress_bar import ProgressBar
 from rich.table import Table
+from typing_extensions import override
 
 from ..core import AbstractCallback, Plan, format_duration
 
+_REFRESHES = 2  # per second
+_PANEL_WIDTH = 64
+
+Row = tuple[str, ...]
+
 
 class Panel(AbstractCallback):
-    """Step, loss, residual, error and time left, in place, on standard error unless a
-    console is given. `close` gives the terminal back, whatever happened."""
+    """A callback that shows step, loss, residual, error and time left in place.
+
+    Writes to standard error unless a console is given.
+    """
 
     def __init__(self, console: Console | None = None):
         self._console = Console(stderr=True) if console is None else console
@@ -22,29 +33,31 @@ class Panel(AbstractCallback):
         self._entry: dict[str, Any] = {}
         self._seconds, self._left, self._since = 0.0, 0.0, time.monotonic()
         self._live = Live(
-            console=self._console, get_renderable=self._frame, refresh_per_second=2
+            console=self._console,
+            get_renderable=self._frame,
+            refresh_per_second=_REFRESHES,
         )
 
+    @override
     def begin(self, plan: Plan) -> None:
-        """Says what is about to be done, and opens the panel."""
         self._console.print(plan.text(), highlight=False, markup=False)
         self._plan, self._left, self._since = plan, plan.seconds, time.monotonic()
         self._live.start(refresh=True)
 
+    @override
     def check(self, entry: dict[str, Any], seconds_left: float) -> None:
-        """Shows where the run stands."""
         self._entry, self._seconds = entry, entry["seconds"]
         self._left, self._since = seconds_left, time.monotonic()
         for warning in entry.get("warnings", []):
             self._console.print(f"Warning: {warning}", highlight=False, markup=False)
         self._live.refresh()
 
+    @override
     def end(self, sentence: str) -> None:
-        """Closes the panel; the sentence is for whoever asked for the run."""
-        self.close()
+        self.close()  # the caller prints the result
 
     def close(self) -> None:
-        """Stops to draw."""
+        """Stop the live display; needed if the run fails before `end`."""
         self._live.stop()
 
     def _frame(self) -> Frame:
@@ -52,19 +65,16 @@ class Panel(AbstractCallback):
             return Frame("")
         passed = time.monotonic() - self._since
         seconds, left = self._seconds + passed, max(self._left - passed, 0.0)
-        table = Table.grid(padding=(0, 2))
-        for name, text in _rows(self._entry, self._plan):
-            table.add_row(name, text)
-        table.add_row(
-            "time", f"{format_duration(seconds)}, {format_duration(left)} left"
-        )
-        done = seconds / max(seconds + left, 1e-9)
-        bar = ProgressBar(total=1.0, completed=done)
-        return Frame(Group(table, bar), title=self._plan.name, width=64)
+        rows = _progress_rows(self._entry, self._plan)
+        times = f"{format_duration(seconds)}, {format_duration(left)} left"
+        table = _table([*rows, ("time", times)])
+        share = seconds / max(seconds + left, 1e-9)
+        bar = ProgressBar(total=1.0, completed=share)
+        return Frame(Group(table, bar), title=self._plan.name, width=_PANEL_WIDTH)
 
 
-def _rows(entry: dict[str, Any], plan: Plan) -> list[tuple[str, str]]:
-    """What is known so far, by name."""
+def _progress_rows(entry: dict[str, Any], plan: Plan) -> list[Row]:
+    """Names and values of the last log entry."""
     step = entry.get("step", plan.first_step)
     rows = [("step", f"{step:,} of {plan.max_steps:,}")]
     if not entry:
@@ -76,3 +86,81 @@ def _rows(entry: dict[str, Any], plan: Plan) -> list[tuple[str, str]]:
     if entry.get("error") is not None:
         rows.append(("error", f"{entry['error']:.2e} (relative L2)"))
     return rows
+
+
+class Board:
+    """Permanent lines, and below them on a terminal a table that is updated in place.
+
+    Writes to standard error unless a console is given.
+    """
+
+    def __init__(self, console: Console | None = None):
+        self._console = Console(stderr=True) if console is None else console
+        self._rows: Sequence[Row] = ()
+        self._live = Live(
+            console=self._console,
+            get_renderable=lambda: _table(self._rows),
+            refresh_per_second=_REFRESHES,
+            transient=True,
+        )
+        if self.is_live:
+            self._live.start()
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the output is a terminal, so that the table is shown."""
+        return self._console.is_terminal
+
+    def tell(self, line: str) -> None:
+        """Print a permanent line."""
+        self._console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+    def show(self, rows: Sequence[Row]) -> None:
+        """Replace the rows of the table."""
+        self._rows = rows
+
+    def close(self) -> None:
+        """Stop the live display."""
+        self._live.stop()
+
+
+def _table(rows: Sequence[Row]) -> Table:
+    table = Table.grid(padding=(0, 2))
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+class Bar:
+    """A context manager with a progress bar on standard error.
+
+    Without a terminal it only prints `title`.
+    """
+
+    def __init__(self, title: str):
+        console = Console(stderr=True)
+        if not console.is_terminal:
+            console.print(f"{title} ...")
+        self._progress = Progress(
+            *Progress.get_default_columns()[:2],
+            TimeRemainingColumn(),
+            console=console,
+            disable=not console.is_terminal,
+        )
+        self._task = self._progress.add_task(title, total=None)
+
+    def __enter__(self) -> "Bar":
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._progress.stop()
+
+    def update(self, done: int, total: int) -> None:
+        """Show that `done` of `total` items are finished."""
+        self._progress.update(self._task, completed=done, total=total)

@@ -1,25 +1,28 @@
-"""Which functions are drawn more often, and where their points weigh more."""
+"""Sampling probabilities and weights of an operator's training samples."""
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from ._base import Arrays, RunFigure, finish, new_panels
-from ._functions import draw_over, output_axes
-from .scales import is_wide
+from ._base import RunFigure
+from ._cuts import output_axes
+from ._panels import Arrays, draw_map, finish, is_wide, new_panels
 
 _TITLE = "mean weight"
 
 
 def plot_adaptivity(fields: Arrays | None) -> Figure | None:
-    """How often training samples are drawn, relative to uniform, in their order, and
-    the weight of points, mean over samples: over one or two coordinates, and if there
-    are more, over the last two in space and over time. None if neither was kept."""
+    """Sampling probability of training samples in descending order, and the mean weight
+    of points over samples.
+
+    Weights over more than two coordinates are shown over the last two in space, and
+    over time. None if the run stored neither.
+    """
     draws = []
-    if fields and _has_any(fields.get("mass")):
+    if fields and _has_positive(fields.get("mass")):
         draws.append(_draw_mass)
-    if fields and _has_any(fields.get("mean weight")):
+    if fields and _has_positive(fields.get("mean weight")):
         draws.append(_draw_weight)
         if fields["mean weight"].ndim > 2 and "t" in _weight_axes(fields):
             draws.append(_draw_weight_over_time)
@@ -31,8 +34,8 @@ def plot_adaptivity(fields: Arrays | None) -> Figure | None:
     return figure
 
 
-def _has_any(values: np.ndarray | None) -> bool:
-    """Whether there are places, and values there that a logarithm knows."""
+def _has_positive(values: np.ndarray | None) -> bool:
+    """Whether any value is positive and finite."""
     if values is None or values.ndim == 0:
         return False
     return bool(np.any(np.isfinite(values) & (values > 0)))
@@ -43,16 +46,19 @@ def _draw_mass(panel: Axes, fields: Arrays) -> None:
     ordered = np.sort(mass[np.isfinite(mass)])[::-1]
     shares = 100 * np.arange(1, len(ordered) + 1) / len(ordered)
     is_good = ordered > 0
-    panel.plot(shares[is_good], ordered[is_good], color="black", label="drawn")
+    panel.plot(shares[is_good], ordered[is_good], color="black", label="adaptive")
     panel.axhline(1.0, color="0.5", linestyle="--", linewidth=1, label="uniform")
     panel.set_xscale("log")
-    across = "% of the samples, hardest first"
+    across = "% of the samples, most probable first"
     finish(panel, xlabel=across, ylabel="probability relative to uniform")
 
 
 def _weight_axes(fields: Arrays) -> dict[str, np.ndarray]:
-    """The coordinates of a sample: those of a function, but for the one that was split,
-    likely time, if a sample is one place along it."""
+    """The coordinates of a sample.
+
+    A sample may be one slice of a function along a coordinate, most likely time: that
+    coordinate is left out.
+    """
     axes, weight = output_axes(fields), fields["mean weight"]
     if "places" in fields or weight.ndim == len(axes):
         return axes
@@ -77,8 +83,8 @@ def _draw_weight(panel: Axes, fields: Arrays) -> None:
         others = [name for name in axes if name not in names]
         weight = np.mean(weight, axis=tuple(list(axes).index(name) for name in others))
         title += f", mean over {', '.join(others)}"
-    shown = {name: axes[name] for name in names[-2:]}
-    draw_over(panel, shown, weight, title, LogNorm() if is_wide(weight) else None)
+    last_two = {name: axes[name] for name in names[-2:]}
+    draw_map(panel, last_two, weight, title, LogNorm() if is_wide(weight) else None)
 
 
 def _draw_weight_over_time(panel: Axes, fields: Arrays) -> None:
@@ -93,8 +99,8 @@ ADAPTIVITY = RunFigure(
     55,
     "adaptivity",
     "Adaptivity",
-    "How much more often the hardest training samples are drawn at the end than the "
-    "easiest, where a flat line at 1 is no adaptivity at all; and how much the points "
-    "of a function weigh, which should be more where its errors are.",
+    "The final probability of each training sample, relative to uniform: a flat line "
+    "at 1 means no adaptivity. The mean weight of points should be large where errors "
+    "are large.",
     lambda run: plot_adaptivity(run.fields),
 )

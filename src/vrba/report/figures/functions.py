@@ -1,4 +1,4 @@
-"""Test functions of an operator, from the worst to the median one."""
+"""Test functions of an operator, from the largest error to the median."""
 
 from collections.abc import Callable
 from functools import partial
@@ -8,37 +8,37 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
-from ..tables import short
-from ._base import (
+from ..markup import format_number
+from ._base import RunFigure
+from ._cuts import Cut, cuts_of, output_axes
+from ._panels import (
     STYLES,
     Arrays,
-    RunFigure,
     draw_map,
     finish,
     leave_room,
+    log_sizes,
     new_grid,
     thin_ticks,
 )
-from ._functions import Cut, cuts_of, draw_over, output_axes
-from .scales import log_sizes
 
 _COLUMNS = 3
 Row = list[Callable[[Axes], None]]
 
 
 def plot_functions(fields: Arrays | None) -> Figure | None:
-    """Input, truth, prediction and error of up to three test functions: the worst one
-    and the last two that the run kept, at 95 % and in the middle.
+    """Input, truth, prediction and error of up to three test functions.
 
-    Outputs over one coordinate are lines, over two maps; of more see `cuts_of`. Of
-    several channels the one with the largest error is shown. None if no functions were
-    kept.
+    These are the first and the last two that the run stored: the worst one, one at
+    the 95th percentile and the median one. Outputs over one coordinate are lines, over
+    two maps, over more see `cuts_of`. The channel with the largest error is shown.
+    None if the run stored no functions.
     """
     wanted = ("ids", "errors", "inputs", "outputs", "truth")
-    has_all = fields and {f"shown {name}" for name in wanted} <= fields.keys()
-    if not fields or not has_all or not len(fields["shown ids"]):
+    has_all = fields and {f"example {name}" for name in wanted} <= fields.keys()
+    if not fields or not has_all or not len(fields["example ids"]):
         return None
-    number = len(fields["shown ids"])
+    number = len(fields["example ids"])
     chosen = sorted({0, max(number - 2, 0), number - 1})
     is_line = len(output_axes(fields)) == 1
     rows = (_lines if is_line else _maps)(fields, chosen)
@@ -60,7 +60,7 @@ def _lines(fields: Arrays, chosen: list[int]) -> list[Row]:
     for k in chosen:
         both = [
             fields[key][k, ..., channel][order]
-            for key in ("shown outputs", "shown truth")
+            for key in ("example outputs", "example truth")
         ]
         output = partial(_draw_both, across, places[order], both, _title(fields, k, ""))
         error = partial(_draw_error, across, places[order], both, _title(fields, k, ""))
@@ -69,40 +69,40 @@ def _lines(fields: Arrays, chosen: list[int]) -> list[Row]:
 
 
 def _maps(fields: Arrays, chosen: list[int]) -> list[Row]:
-    """A row of inputs, and below for each function a row for each time shown."""
+    """A row of inputs, then for each function a row for each cut."""
     channel = _worst_channel(fields)
     rows: list[Row] = [[_input(fields, k) for k in chosen]]
     for k in chosen:
-        found = fields["shown outputs"][k, ..., channel]
-        true = fields["shown truth"][k, ..., channel]
+        found = fields["example outputs"][k, ..., channel]
+        true = fields["example truth"][k, ..., channel]
         for cut in cuts_of(fields, found - true):
             rows.append(_map_row(cut, found, true, _title(fields, k, cut.place)))
     return rows
 
 
 def _map_row(cut: Cut, found: np.ndarray, true: np.ndarray, name: str) -> Row:
-    """Truth and prediction on one scale, and the error."""
+    """Truth and prediction with a shared colour scale, and the error."""
     found, true = found[cut.ids], true[cut.ids]
     known = true[np.isfinite(true)]
     top = float(np.max(np.abs(known), initial=0.0))
     ends = (float(np.min(known)), float(np.max(known))) if known.size else (0.0, 1.0)
     error, scale = log_sizes(found - true, top)
-    shown = {
+    panels = {
         "truth": (true, Normalize(*ends)),
         "prediction": (found, Normalize(*ends)),
         "error": (error, scale),
     }
     return [
         partial(
-            draw_over, axes=cut.axes, values=values, title=f"{what} {name}", norm=norm
+            draw_map, axes=cut.axes, values=values, title=f"{what} {name}", norm=norm
         )
-        for what, (values, norm) in shown.items()
+        for what, (values, norm) in panels.items()
     ]
 
 
 def _worst_channel(fields: Arrays) -> int:
-    """The one whose error is largest, relative to the channel, over what is shown."""
-    found, true = fields["shown outputs"], fields["shown truth"]
+    """The channel with the largest error relative to its own size."""
+    found, true = fields["example outputs"], fields["example truth"]
     over = tuple(range(true.ndim - 1))
     size = np.mean(true**2, axis=over)
     error = np.mean((found - true) ** 2, axis=over)
@@ -110,23 +110,25 @@ def _worst_channel(fields: Arrays) -> int:
 
 
 def _title(fields: Arrays, k: int, place: str) -> str:
-    """Which function, which of several channels, and where it is cut."""
-    parts = [str(fields["shown ids"][k])]
-    if fields["shown truth"].shape[-1] > 1:
+    """Number of the function, channel if there are several, and place of the cut."""
+    parts = [str(fields["example ids"][k])]
+    if fields["example truth"].shape[-1] > 1:
         parts.append(f"channel {_worst_channel(fields) + 1}")
     return ", ".join([*parts, place] if place else parts)
 
 
 def _input(fields: Arrays, k: int) -> Callable[[Axes], None]:
-    """The input, with how well its function is met."""
-    error = short(float(fields["shown errors"][k]))
-    title = f"input {fields['shown ids'][k]}: error {error}"
-    return partial(_draw_input, fields["shown inputs"][k], title)
+    """The panel of the input, with the error of its output in the title."""
+    error = format_number(float(fields["example errors"][k]))
+    title = f"input {fields['example ids'][k]}: error {error}"
+    return partial(_draw_input, fields["example inputs"][k], title)
 
 
 def _draw_input(values: np.ndarray, title: str, panel: Axes) -> None:
-    """Numbers, lines or a map by place; the last of what has more than two axes, and
-    of a map the first channel."""
+    """Draw an input as numbers, lines or a map.
+
+    A map shows the first channel; of more than two axes the last slices are shown.
+    """
     while values.ndim > 3:
         values = values[-1]
     if values.ndim == 3:
@@ -171,9 +173,9 @@ FUNCTIONS = RunFigure(
     12,
     "functions",
     "Functions of the test set",
-    "The function with the largest error, one that 95 % are better than, and the "
-    "median one, by their numbers in the test set; of the selected iterate. Truth and "
-    "prediction share a scale, the size of the error has a logarithmic one. Where time "
-    "is cut, it is at its end and where the error of the function is largest.",
+    "Three functions of the test set for the selected iterate: largest error, 95th "
+    "percentile and median. Truth and prediction share a scale; that of the error is "
+    "logarithmic. Functions of time are shown at the last time and at the "
+    "time of the largest error.",
     lambda run: plot_functions(run.fields),
 )

@@ -1,32 +1,23 @@
-"""Solution, error and drawn points side by side."""
+"""Solution, error and sampled points side by side."""
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from ._base import (
-    Arrays,
-    RunFigure,
-    cut,
-    draw_map,
-    draw_points,
-    new_grid,
-    place_of_cut,
-    shown_axes,
-)
-from .scales import log_sizes
+from ._base import RunFigure
+from ._cuts import last_two_axes, middle_cut, middle_cut_text
+from ._panels import Arrays, draw_map, draw_points, log_sizes, new_grid
 
 
 def plot_solution(fields: Arrays) -> Figure:
-    """A row for each field: the solution, its error where there is a reference, and
-    the points drawn last.
+    """A row for each field: solution, error if there is a reference, sampled points.
 
-    `fields` holds what a run writes to `fields.npz`. Of two coordinates the first runs
-    to the right; of more, the last two are shown where the others are halfway.
+    `fields` holds the arrays of `fields.npz`. With two coordinates the first is
+    horizontal. With more, the last two are shown, in the middle of the others.
     """
     names = [str(name) for name in fields["fields"]]
-    axes = shown_axes(fields)
+    axes = last_two_axes(fields)
     is_line = len(axes) == 1
     columns = [_draw_line if is_line else _draw_field]
     if any(f"reference {name}" in fields for name in names):
@@ -38,21 +29,21 @@ def plot_solution(fields: Arrays) -> Figure:
             draw(panel, fields, name, axes)
     if has_points:
         points = fields["drawn points"]
-        draw_points(grid[0, -1], points, axes, f"{len(points):,} drawn points")
+        draw_points(grid[0, -1], points, axes, f"{len(points):,} sampled points")
         for panel in grid[1:, -1]:
-            panel.remove()  # the points are the same for every field
+            panel.remove()  # all fields share the points
     return figure
 
 
 def _error(fields: Arrays, name: str) -> tuple[np.ndarray, LogNorm]:
-    """The size of the error and a scale for it."""
-    true = cut(fields, f"reference {name}")
+    """The size of the error and its colour scale."""
+    true = middle_cut(fields, f"reference {name}")
     top = float(np.max(np.abs(true[np.isfinite(true)]), initial=0.0))
-    return log_sizes(cut(fields, name) - true, top)
+    return log_sizes(middle_cut(fields, name) - true, top)
 
 
 def _draw_field(panel: Axes, fields: Arrays, name: str, axes: Arrays) -> None:
-    draw_map(panel, axes, cut(fields, name), name + place_of_cut(fields))
+    draw_map(panel, axes, middle_cut(fields, name), name + middle_cut_text(fields))
 
 
 def _draw_error(panel: Axes, fields: Arrays, name: str, axes: Arrays) -> None:
@@ -60,7 +51,7 @@ def _draw_error(panel: Axes, fields: Arrays, name: str, axes: Arrays) -> None:
         panel.remove()
         return
     values, norm = _error(fields, name)
-    draw_map(panel, axes, values, f"error of {name}{place_of_cut(fields)}", norm)
+    draw_map(panel, axes, values, f"error of {name}{middle_cut_text(fields)}", norm)
 
 
 def _draw_line(panel: Axes, fields: Arrays, name: str, axes: Arrays) -> None:
@@ -88,9 +79,8 @@ SOLUTION = RunFigure(
     10,
     "solution",
     "Solution",
-    "The selected iterate; beside it, where there is a reference, the size of its "
-    "error on a logarithmic scale, and the points that were drawn last, which are "
-    "dense where the residual was large.",
+    "The selected iterate, the size of its error on a logarithmic scale if there is a "
+    "reference, and the last sampled points.",
     lambda run: (
         plot_solution(run.fields) if run.fields and "fields" in run.fields else None
     ),

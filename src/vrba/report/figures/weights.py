@@ -1,29 +1,34 @@
-"""How uneven the weights are, and where they are large."""
+"""Histogram and map of the weights of the pool."""
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from ._base import (
+from ._base import RunFigure
+from ._cuts import last_two_axes
+from ._panels import (
     DOTS,
     Arrays,
-    RunFigure,
-    add_scale,
+    add_colorbar,
+    ends_of,
     finish,
     keep_shape,
+    log_bins,
     new_panels,
-    shown_axes,
     thin_ticks,
 )
 
 _NUM_BINS = 50
-_MOST_HEXAGONS = 40  # side by side
+_MAX_HEXAGONS = 40  # in a row
 
 
 def plot_weights(fields: Arrays | None) -> Figure | None:
-    """The weights of the pool relative to uniform: how many there are of each size, and
-    where they are, over the last two coordinates. None if the run did not keep them."""
+    """Weights of the pool relative to uniform: histogram, and map over the last two
+    coordinates.
+
+    None if the run stored no weights, or if none is positive and finite.
+    """
     if not fields or not {"pool points", "pool weights"} <= fields.keys():
         return None
     weights, points = fields["pool weights"], fields["pool points"]
@@ -32,24 +37,21 @@ def plot_weights(fields: Arrays | None) -> Figure | None:
         return None
     figure, (left, right) = new_panels(2)
     _draw_histogram(left, weights[is_good])
-    _draw_places(right, points[is_good], weights[is_good], shown_axes(fields))
+    _draw_mean_weight(right, points[is_good], weights[is_good], last_two_axes(fields))
     return figure
 
 
 def _draw_histogram(panel: Axes, weights: np.ndarray) -> None:
-    lowest, highest = np.log10(np.min(weights)), np.log10(np.max(weights))
-    margin = max(0.02 * (highest - lowest), 0.02)
-    bins = np.logspace(lowest - margin, highest + margin, _NUM_BINS + 1)
-    panel.hist(weights, bins=list(bins), color=DOTS)
+    panel.hist(weights, bins=log_bins(weights, _NUM_BINS), color=DOTS)
     panel.axvline(1.0, color="black", linewidth=1, linestyle="--", label="uniform")
     panel.set_xscale("log")
     finish(panel, xlabel="weight relative to uniform", ylabel="points")
 
 
-def _draw_places(
+def _draw_mean_weight(
     panel: Axes, points: np.ndarray, weights: np.ndarray, axes: Arrays
 ) -> None:
-    """The mean weight of the points of a hexagon, or of a stretch of a line."""
+    """Mean weight of the points in each hexagon, or in each interval of a line."""
     title = "mean weight relative to uniform"
     if len(axes) == 1:
         ((across, _),) = axes.items()
@@ -65,14 +67,15 @@ def _draw_places(
         points[:, -2],
         points[:, -1],
         weights,
-        gridsize=int(np.clip(np.sqrt(len(points)) / 3, 10, _MOST_HEXAGONS)),
+        gridsize=int(np.clip(np.sqrt(len(points)) / 3, 10, _MAX_HEXAGONS)),
         norm=LogNorm(),
         cmap="viridis",
         linewidths=0.2,
         rasterized=True,
     )
-    add_scale(panel, cells)
+    add_colorbar(panel, cells)
     panel.set(title=title, xlabel=across, ylabel=up)
+    panel.set(xlim=ends_of(axes[across]), ylim=ends_of(axes[up]))
     thin_ticks(panel.xaxis, panel.yaxis)
     keep_shape(panel, axes)
 
@@ -81,8 +84,8 @@ WEIGHTS = RunFigure(
     50,
     "weights",
     "Weights",
-    "A narrow histogram about 1 means that adaptivity hardly acts, a long tail to the "
-    "right that few points carry the loss; the map shows where these are, which should "
-    "be where the residual is large.",
+    "A narrow histogram around 1 means little adaptivity. A long tail to the right "
+    "means that few points dominate the loss. The mean weight should be large where "
+    "the residual is large.",
     lambda run: plot_weights(run.fields),
 )

@@ -3,15 +3,16 @@
 import matplotlib.colors
 import numpy as np
 import pytest
-from operator_cases import (
+
+from tests.report.operator_cases import (
     make_errors,
     make_grid_fields,
     make_line_fields,
     make_result,
     make_scattered_fields,
 )
-
 from vrba.report import (
+    format_number,
     plot_adaptivity,
     plot_arms_errors,
     plot_arms_over_time,
@@ -19,8 +20,7 @@ from vrba.report import (
     plot_errors_over_time,
     plot_functions,
 )
-from vrba.report.figures._functions import cuts_of, output_axes
-from vrba.report.tables import short
+from vrba.report.figures._cuts import cuts_of, output_axes
 
 ERRORS = make_errors()
 LEVELS = {"p50": 50, "p95": 95, "p99": 99, "max": 100}
@@ -37,8 +37,8 @@ def panels(figure):
 def test_functions_over_one_coordinate_are_lines():
     fields = make_line_fields(ERRORS)
     found = panels(plot_functions(fields))
-    ids = fields["shown ids"][[0, 3, 4]]
-    heads = [f"input {one}: error {short(float(ERRORS[one]))}" for one in ids]
+    ids = fields["example ids"][[0, 3, 4]]
+    heads = [f"input {one}: error {format_number(float(ERRORS[one]))}" for one in ids]
     expected = [
         title
         for one, head in zip(ids, heads, strict=True)
@@ -47,8 +47,8 @@ def test_functions_over_one_coordinate_are_lines():
     assert list(found) == expected and ids[0] == np.argmax(ERRORS)
     output, error = found[f"output {ids[1]}"], found[f"error {ids[1]}"]
     prediction, truth = (line.get_ydata() for line in output.lines)
-    np.testing.assert_array_equal(prediction, fields["shown outputs"][3, :, 0])
-    np.testing.assert_array_equal(truth, fields["shown truth"][3, :, 0])
+    np.testing.assert_array_equal(prediction, fields["example outputs"][3, :, 0])
+    np.testing.assert_array_equal(truth, fields["example truth"][3, :, 0])
     assert output.lines[0].get_linestyle() != output.lines[1].get_linestyle()
     assert error.get_yscale() == "log" and error.get_xlabel() == "t"
     assert max(error.lines[0].get_ydata()) == pytest.approx(
@@ -58,10 +58,10 @@ def test_functions_over_one_coordinate_are_lines():
 
 def test_the_worst_channel_is_shown():
     fields = make_line_fields(ERRORS, channels=3)
-    fields["shown outputs"][..., 1] = fields["shown truth"][..., 1]
-    one = fields["shown ids"][0]
+    fields["example outputs"][..., 1] = fields["example truth"][..., 1]
+    one = fields["example ids"][0]
     found = panels(plot_functions(fields))[f"output {one}, channel 3"]
-    truth = fields["shown truth"][0, :, 2]
+    truth = fields["example truth"][0, :, 2]
     np.testing.assert_array_equal(found.lines[1].get_ydata(), truth)
 
 
@@ -69,16 +69,16 @@ def test_the_worst_channel_is_shown():
 def test_time_is_cut_at_its_end_and_where_the_error_is_largest(names):
     fields = make_grid_fields(ERRORS, names=names)
     found = panels(plot_functions(fields))
-    one = fields["shown ids"][0]
+    one = fields["example ids"][0]
     expected = [
         f"{what} {k}, t = {time}"
-        for k in fields["shown ids"][[0, 3, 4]]
+        for k in fields["example ids"][[0, 3, 4]]
         for time in ("1", "0.3")
         for what in ("truth", "prediction", "error")
     ]
     assert list(found)[3:] == expected
     place = [3 if name == "t" else slice(None) for name in names]
-    truth = fields["shown truth"][(0, *place, 0)]
+    truth = fields["example truth"][(0, *place, 0)]
     axes = found[f"truth {one}, t = 0.3"]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("x", "y")
     shown = axes.collections[0]
@@ -90,7 +90,7 @@ def test_time_is_cut_at_its_end_and_where_the_error_is_largest(names):
     assert (prediction.norm.vmin, prediction.norm.vmax) == (truth.min(), truth.max())
     error = found[f"error {one}, t = 0.3"].collections[0]
     assert isinstance(error.norm, matplotlib.colors.LogNorm)
-    gap = fields["shown outputs"][(0, *place, 0)] - truth
+    gap = fields["example outputs"][(0, *place, 0)] - truth
     assert error.norm.vmax == pytest.approx(np.max(np.abs(gap)))
 
 
@@ -112,12 +112,12 @@ def test_what_is_cut_depends_on_the_coordinates():
 def test_functions_at_scattered_points_are_dots():
     fields = make_scattered_fields(ERRORS)
     found = panels(plot_functions(fields))
-    one = fields["shown ids"][0]
+    one = fields["example ids"][0]
     dots = found[f"truth {one}"].collections[0]
     np.testing.assert_allclose(dots.get_offsets(), fields["places"])
-    np.testing.assert_array_equal(dots.get_array(), fields["shown truth"][0, :, 0])
+    np.testing.assert_array_equal(dots.get_array(), fields["example truth"][0, :, 0])
     numbers = next(iter(found.values())).lines[0]
-    np.testing.assert_array_equal(numbers.get_ydata(), fields["shown inputs"][0])
+    np.testing.assert_array_equal(numbers.get_ydata(), fields["example inputs"][0])
     line = make_scattered_fields(ERRORS, dim=1)
     axes = panels(plot_functions(line))[f"output {one}"]
     assert np.all(np.diff(axes.lines[0].get_xdata()) > 0)  # in order
@@ -128,9 +128,9 @@ def test_functions_at_scattered_points_are_dots():
 @pytest.mark.parametrize("number", [1, 2])
 def test_few_functions_can_be_shown(number):
     fields = make_line_fields(ERRORS)
-    fields |= {k: v[:number] for k, v in fields.items() if k.startswith("shown ")}
+    fields |= {k: v[:number] for k, v in fields.items() if k.startswith("example ")}
     assert len(panels(plot_functions(fields))) == 3 * number
-    assert plot_functions(fields | {"shown ids": np.array([], int)}) is None
+    assert plot_functions(fields | {"example ids": np.array([], int)}) is None
 
 
 # Errors and adaptivity.
@@ -142,8 +142,8 @@ def test_errors_over_time_have_four_lines():
     assert axes.get_yscale() == "log" and axes.get_xlabel() == "t"
     assert [line.get_label() for line in axes.lines] == [
         "mean",
-        "half below",
-        "95 % below",
+        "median",
+        "95th percentile",
         "largest",
     ]
     for line, values in zip(axes.lines, fields["errors over time"].T, strict=True):
@@ -162,7 +162,7 @@ def test_distribution_marks_percentiles():
         assert share == pytest.approx(np.mean(error <= ERRORS))
     found = [mark.get_xdata()[0] for mark in marks]
     np.testing.assert_allclose(found, np.percentile(ERRORS, list(LEVELS.values())))
-    assert marks[-1].get_label() == f"largest: {short(float(np.max(ERRORS)))}"
+    assert marks[-1].get_label() == f"largest: {format_number(float(np.max(ERRORS)))}"
 
 
 def test_errors_without_a_logarithm_are_left_out():

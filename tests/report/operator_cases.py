@@ -78,7 +78,7 @@ def shown_of(errors):
     """The three worst functions, that at 95 % and the median one."""
     order = np.argsort(errors)[::-1]
     places = [0, 1, 2, len(order) // 20, len(order) // 2]
-    return {"shown ids": order[places], "shown errors": errors[order[places]]}
+    return {"example ids": order[places], "example errors": errors[order[places]]}
 
 
 def with_error(truth, errors, place):
@@ -94,7 +94,7 @@ def make_line_fields(errors, *, num_inputs=20, channels=1):
     rates = 1 + np.arange(5)
     truth = np.sin(rates[:, None] * t)[..., None] * np.ones(channels)
     truth = truth * 10.0 ** np.arange(channels)
-    outputs = with_error(truth, shown["shown errors"], t - 2)
+    outputs = with_error(truth, shown["example errors"], t - 2)
     if channels > 1:
         outputs[..., 0] = truth[..., 0]
     inputs = np.cos(rates[:, None] * np.linspace(0, 5, num_inputs))[..., None]
@@ -103,9 +103,9 @@ def make_line_fields(errors, *, num_inputs=20, channels=1):
         "errors": errors,
         "coordinates": np.array(["t"]),
         "t": t,
-        "shown inputs": inputs,
-        "shown outputs": outputs,
-        "shown truth": truth,
+        "example inputs": inputs,
+        "example outputs": outputs,
+        "example truth": truth,
         "errors over time": 1e-3 * np.exp(t / 5)[:, None] * levels,
         "mass": np.linspace(0.1, 1.9, 400),
         "mean weight": 1 + np.exp(-((t - 2) ** 2)),
@@ -131,9 +131,9 @@ def make_grid_fields(errors, *, names=("x", "y", "t"), worst=0.3):
     fields |= {
         "errors": errors,
         "coordinates": np.array(names),
-        "shown inputs": space * np.cos(2 * axes["y"])[None, None, :, None],
-        "shown outputs": with_error(truth, shown["shown errors"], place),
-        "shown truth": truth,
+        "example inputs": space * np.cos(2 * axes["y"])[None, None, :, None],
+        "example outputs": with_error(truth, shown["example errors"], place),
+        "example truth": truth,
         "mass": np.linspace(0.1, 1.9, 400) ** 4,
         "mean weight": 1 + 20 * np.exp(-20 * place**2),
     }
@@ -153,9 +153,9 @@ def make_scattered_fields(errors, *, dim=2):
         "errors": errors,
         "coordinates": np.array([f"x{k + 1}" for k in range(dim)]),
         "places": places,
-        "shown inputs": np.arange(20.0).reshape(5, 4),
-        "shown outputs": with_error(truth, shown["shown errors"], far),
-        "shown truth": truth,
+        "example inputs": np.arange(20.0).reshape(5, 4),
+        "example outputs": with_error(truth, shown["example errors"], far),
+        "example truth": truth,
         "mean weight": 1 + np.exp(-9 * far),
     }
 

@@ -1,4 +1,4 @@
-"""A run that goes on elsewhere, in the terminal."""
+"""Curves of a running training in the terminal, read from its folder."""
 
 import os
 import time
@@ -13,7 +13,7 @@ from uniplot import plot_to_string
 
 from ..core import BrokenFileError, format_duration
 from ..diagnose import find_warnings
-from .figures._base import has_any, values_of
+from .figures import has_any, values_of
 from .run import RunRecord
 
 _MEASURES = {
@@ -22,9 +22,9 @@ _MEASURES = {
     "loss": "loss",
     "snr": "gradient signal-to-noise",
 }
-_HEIGHT = 7  # lines of a plot
-_MARGIN = 14  # columns for the numbers beside it
-_WIDEST = 100
+_PLOT_LINES = 7
+_MARGIN = 14  # columns of the numbers beside a plot
+_MAX_WIDTH = 100
 
 
 def watch(
@@ -35,15 +35,18 @@ def watch(
     console: Console | None = None,
     sleep: Callable[[float], Any] = time.sleep,
 ) -> RunRecord:
-    """Shows where a run stands, again `every` second until it has ended; once if asked
-    so, or if nobody sees a picture that changes. Returns what was read last."""
+    """Show the state of a run, updated every `every` seconds until the run has ended.
+
+    Prints the state only once if `once` is set or the output is no terminal. Returns
+    the last state.
+    """
     console = Console() if console is None else console
     run = _read(Path(path), None)
     if once or not console.is_terminal:
-        console.print(picture(run, console.width))
+        console.print(_view(run, console.width))
         return run
-    draw = lambda: picture(run, console.width)
-    with Live(console=console, get_renderable=draw, auto_refresh=False) as live:
+    view = lambda: _view(run, console.width)
+    with Live(console=console, get_renderable=view, auto_refresh=False) as live:
         while True:
             live.refresh()
             if run.has_ended:
@@ -52,12 +55,13 @@ def watch(
             run = _read(Path(path), run)
 
 
-def picture(run: RunRecord, width: int = 80) -> Group:
-    """Where the run stands and what looks wrong, and below a small plot on a
-    logarithmic scale for each measure that was logged: a low terminal cuts off the last
-    ones."""
-    columns = max(min(width, _WIDEST) - _MARGIN, 10)
-    parts = [Text(line) for line in _standing(run)]
+def _view(run: RunRecord, width: int) -> Group:
+    """State, warnings, and a plot of each logged measure.
+
+    A terminal with few lines cuts off the last plots, so the most useful are first.
+    """
+    columns = max(min(width, _MAX_WIDTH) - _MARGIN, 10)
+    parts = [Text(line) for line in _state_lines(run)]
     titles = _MEASURES | {"error": run.error_name}
     for measure, title in titles.items():
         if not has_any(run.record, measure):
@@ -69,25 +73,16 @@ def picture(run: RunRecord, width: int = 80) -> Group:
 
 
 def _plot(steps: Any, values: Any, columns: int) -> str:
-    many = len(steps) > 1
-    return str(
-        plot_to_string(
-            xs=steps,
-            ys=values,
-            y_as_log=True,
-            lines=many,
-            color=False,
-            width=columns,
-            height=_HEIGHT,
-        )
-    )
+    options: dict[str, Any] = {"width": columns, "height": _PLOT_LINES}
+    options |= {"y_as_log": True, "lines": len(steps) > 1, "color": False}
+    return str(plot_to_string(xs=steps, ys=values, **options))
 
 
-def _standing(run: RunRecord) -> list[str]:
-    """Step, time and warnings, in words."""
+def _state_lines(run: RunRecord) -> list[str]:
+    """Step, time, warnings and final status."""
     lines = [f"{run.name}: step {run.step:,}, {format_duration(run.seconds)}"]
     if not run.record:
-        lines = [f"{run.name}: nothing was logged yet."]
+        lines = [f"{run.name}: no log entries yet."]
     for one in find_warnings(run.record):
         lines.append(f"Warning (step {one.step}): {one.text} {one.advice}")
     if run.has_ended:
@@ -95,11 +90,11 @@ def _standing(run: RunRecord) -> list[str]:
     return lines
 
 
-def _read(path: Path, before: RunRecord | None) -> RunRecord:
-    """The run as it stands; as it stood if its files are being replaced."""
+def _read(path: Path, previous: RunRecord | None) -> RunRecord:
+    """The current state; the previous one while a file is being replaced."""
     try:
         return RunRecord.read(path, has_arrays=False)
     except (BrokenFileError, OSError):
-        if before is None:
+        if previous is None:
             raise
-        return before
+        return previous

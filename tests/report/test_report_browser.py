@@ -7,10 +7,11 @@ import shutil
 import subprocess
 
 import pytest
-from run_cases import make_run
 
+from tests.report.run_cases import make_run
 from vrba.report import write_report
 
+pytestmark = pytest.mark.slow
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 LIGHT, DARK = 1, 0
 # Chromium's windows are never as narrow as a phone: a frame can be.
@@ -56,7 +57,9 @@ def look(browser, report, folder, scheme):
     frame.write_text(FRAME % report.as_uri())
     words = [browser, "--headless=new", "--no-sandbox", "--disable-gpu"]
     words += [f"--user-data-dir={folder / 'profile'}", "--no-first-run"]
-    words += ["--allow-file-access-from-files", "--enable-logging=stderr", "--v=0"]
+    words += ["--disable-background-networking", "--disable-component-update"]
+    words += ["--disable-sync", "--allow-file-access-from-files"]
+    words += ["--enable-logging=stderr", "--v=0"]
     words += [f"--blink-settings=preferredColorScheme={scheme}", "--dump-dom"]
     done = subprocess.run(
         [*words, frame.as_uri()], capture_output=True, text=True, timeout=60, check=True

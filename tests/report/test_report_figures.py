@@ -3,19 +3,22 @@
 import matplotlib.colors
 import numpy as np
 import pytest
-from run_cases import make_entry, make_fields
-from vrba.report.run import RunRecord
 
+from tests.report.run_cases import make_entry, make_fields
 from vrba.diagnose import find_stages
 from vrba.report import (
+    RunFigure,
+    RunRecord,
+    figures_of,
     plot_arms_dynamics,
     plot_curves,
     plot_drawn,
     plot_dynamics,
     plot_residual,
+    plot_solution,
     plot_weights,
+    write_figures,
 )
-from vrba.report.figures import RunFigure, figures_of
 
 
 def make_record(num_entries=20, **options):
@@ -63,7 +66,7 @@ def test_dynamics_have_band_floor_and_stages():
     first, second = find_stages(record)
     assert (first.name, second.name) == ("fitting", "transition")
     variance, ratio = plot_dynamics(record).axes
-    assert labels(variance) == ["before the tilt", "after it"]
+    assert labels(variance) == ["base distribution", "tilted distribution"]
     assert labels(ratio)[-1] == "pure noise" and len(labels(ratio)) == 3
     np.testing.assert_array_equal(ratio.lines[0].get_ydata(), column(record, "snr"))
     np.testing.assert_allclose(ratio.lines[-1].get_ydata(), 8**-0.5)
@@ -174,3 +177,110 @@ def test_lines_differ_without_colour():
             drawn = [line for line in axes.lines if line.get_label()[0] != "_"]
             looks = {(line.get_linestyle(), line.get_marker()) for line in drawn}
             assert len(looks) == len(drawn)
+
+
+# The solution.
+
+
+def make_solution(coordinates, names, *, has_reference=True, has_points=True):
+    """Arrays as a run leaves them behind."""
+    sizes = [7, 5, 6][: len(coordinates)]
+    axes = [np.linspace(0, 1 + k, size) for k, size in enumerate(sizes)]
+    grid = sum(np.meshgrid(*axes, indexing="ij"))
+    fields = dict(zip(coordinates, axes, strict=True)) | dict.fromkeys(names, grid)
+    if has_reference:
+        fields |= {f"reference {name}": grid + 1e-3 * grid**2 for name in names}
+    if has_points:
+        random = np.random.default_rng(0)
+        fields["drawn points"] = random.uniform(size=(20, len(coordinates)))
+    return fields | {"coordinates": np.array(coordinates), "fields": np.array(names)}
+
+
+def panels(figure):
+    """The panels by title; scales beside them have none."""
+    return {axes.get_title(): axes for axes in figure.axes if axes.get_title()}
+
+
+def test_two_coordinates_make_maps():
+    found = panels(plot_solution(make_solution(["t", "x"], ["u"])))
+    assert list(found) == ["u", "error of u", "20 sampled points"]
+    for axes in found.values():
+        assert (axes.get_xlabel(), axes.get_ylabel()) == ("t", "x")
+        assert axes.get_xlim()[1] >= 1 and axes.get_ylim()[1] >= 2
+    assert len(found["20 sampled points"].collections[0].get_offsets()) == 20
+
+
+def test_error_is_on_a_logarithmic_scale():
+    fields = make_solution(["t", "x"], ["u"])
+    mesh = panels(plot_solution(fields))["error of u"].collections[0]
+    assert isinstance(mesh.norm, matplotlib.colors.LogNorm)
+    expected = np.abs(fields["u"] - fields["reference u"])
+    assert mesh.norm.vmax == pytest.approx(expected.max())
+    shown = np.asarray(mesh.get_array()).reshape(5, 7)
+    np.testing.assert_allclose(shown, np.maximum(expected.T, mesh.norm.vmin))
+    assert mesh.get_cmap().name == "viridis"
+
+
+def test_only_fields_of_the_reference_have_errors_and_outside_is_left_blank():
+    fields = make_solution(["x", "y"], ["u", "p"])
+    del fields["reference p"]
+    outside = np.full((7, 5), False)
+    outside[2, 3] = True
+    for name in ("u", "reference u", "p"):
+        fields[name] = np.where(outside, np.nan, fields[name])
+    found = panels(plot_solution(fields))
+    assert sorted(found) == ["20 sampled points", "error of u", "p", "u"]
+    mesh = found["error of u"].collections[0]
+    shown = np.ma.getmaskarray(mesh.get_array()).reshape(5, 7)
+    np.testing.assert_array_equal(shown, outside.T)
+    assert np.isfinite(mesh.norm.vmax)
+
+
+def test_an_error_of_zero_can_be_drawn(tmp_path):
+    fields = make_solution(["t", "x"], ["u"])
+    fields["reference u"] = fields["u"]
+    np.savez(tmp_path / "fields.npz", **fields)
+    (tmp_path / "recipe.json").write_text("{}")
+    (path,) = write_figures(tmp_path)
+    assert path == tmp_path / "figures" / "solution.png"
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_one_coordinate_makes_lines():
+    fields = make_solution(["x"], ["u"])
+    found = panels(plot_solution(fields))
+    assert list(found) == ["u", "error of u", "20 sampled points"]
+    solution, error = found["u"], found["error of u"]
+    assert [axes.get_xlabel() for axes in found.values()] == ["x"] * 3
+    assert len(solution.lines) == 2 and solution.get_legend() is not None
+    assert error.get_yscale() == "log" and error.get_ylabel() == "|error of u|"
+    np.testing.assert_array_equal(solution.lines[0].get_ydata(), fields["u"])
+
+
+def test_three_coordinates_are_cut_halfway():
+    fields = make_solution(["t", "x", "y"], ["u"])
+    found = panels(plot_solution(fields))
+    assert list(found)[:2] == ["u at t = 0.5", "error of u at t = 0.5"]
+    axes = found["u at t = 0.5"]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("x", "y")
+    values = np.asarray(axes.collections[0].get_array()).reshape(6, 5)
+    np.testing.assert_array_equal(values, fields["u"][3].T)
+
+
+def test_each_field_has_a_row():
+    found = panels(plot_solution(make_solution(["t", "x"], ["u", "v"])))
+    names = ["u", "error of u", "20 sampled points", "v", "error of v"]
+    assert list(found) == names
+
+
+@pytest.mark.parametrize("has_points", [True, False])
+def test_without_a_reference_there_is_no_error(has_points):
+    options = {"has_reference": False, "has_points": has_points}
+    found = panels(plot_solution(make_solution(["t", "x"], ["u"], **options)))
+    assert list(found) == ["u", "20 sampled points"][: 1 + has_points]
+
+
+def test_many_points_are_thinned():
+    fields = make_solution(["t", "x"], ["u"])
+    fields["drawn points"] = np.zeros((6000, 2))
+    assert "5,000 of 6,000 sampled points" in panels(plot_solution(fields))

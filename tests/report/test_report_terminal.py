@@ -1,4 +1,4 @@
-"""A run that goes on elsewhere: in the terminal, and for TensorBoard."""
+"""Runs in the terminal and for TensorBoard."""
 
 import builtins
 import io
@@ -6,14 +6,68 @@ import re
 import struct
 
 import pytest
-from cli_cases import call
 from rich.console import Console
-from run_cases import add_collapse, make_entry, make_result, make_run
-from test_report import PLAN
 
-from vrba.core import append_line, save_tree
-from vrba.report import RunRecord, TensorBoard, watch
+from tests.report.run_cases import PLAN, add_collapse, make_entry, make_result, make_run
+from vrba.core import AbstractCallback, append_line, save_tree
+from vrba.report import Panel, TensorBoard, watch
 from vrba.train import Lines, Several
+
+ENTRY = {
+    "step": 15,
+    "seconds": 9.0,
+    "loss": 1.5e-4,
+    "residual_l2": 2.5e-2,
+    "residual_max": 3.5e-1,
+}
+
+
+def shown_by(*, error=None):
+    """What the panel leaves on the screen after one check."""
+    console = Console(
+        file=io.StringIO(),
+        record=True,
+        width=90,
+        force_terminal=True,
+        color_system=None,
+    )
+    panel = Panel(console)
+    assert isinstance(panel, AbstractCallback)
+    panel.begin(PLAN)
+    panel.check(ENTRY if error is None else ENTRY | {"error": error}, 81.0)
+    panel.end("not shown")
+    panel.close()  # twice does no harm
+    return console.export_text()
+
+
+def test_panel_shows_where_the_run_stands():
+    text = shown_by(error=4.5e-3)
+    assert "1341 parameters in float64" in text
+    for part in (
+        "15 of 300",
+        "1.50e-04",
+        "2.50e-02, largest 3.5e-01",
+        "9 s, 81 s left",
+    ):
+        assert part in text
+    assert "4.50e-03 (relative L2)" in text
+    assert "━" in text and "not shown" not in text
+
+
+def test_panel_without_a_reference_has_no_error():
+    assert "relative L2" not in shown_by()
+
+
+def test_panel_before_the_first_check_shows_the_plan():
+    console = Console(file=io.StringIO(), record=True, width=90, force_terminal=True)
+    panel = Panel(console)
+    panel.begin(PLAN)
+    panel.close()
+    text = console.export_text()
+    assert "0 of 300" in text and "left" in text and "loss" not in text
+
+
+# A run of another process.
 
 
 def make_console(*, is_terminal):
@@ -73,23 +127,6 @@ def test_warnings_are_told(tmp_path):
     console = make_console(is_terminal=False)
     watch(run, console=console)
     assert "Warning (step 63): The weights have collapsed" in text_of(console)
-
-
-def test_command_watches(tmp_path, monkeypatch):
-    run = make_run(tmp_path / "run", num_steps=60)
-    code, out, _ = call("watch", run, "--once")
-    assert code == 0 and "Burgers: step 60" in out
-    (run / "metrics.jsonl").unlink()
-    assert "nothing was logged yet" in call("watch", run)[1]
-    code, _, err = call("watch", tmp_path)
-    assert code == 2 and "is no run folder" in err
-    assert call("watch")[0] == 2
-
-    def interrupt(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(RunRecord, "read", interrupt)
-    assert call("watch", run)[0] == 0
 
 
 # TensorBoard.

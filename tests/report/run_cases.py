@@ -1,10 +1,11 @@
 """Run folders as training leaves them behind, made without training."""
 
 import json
+import re
 
 import numpy as np
 
-from vrba.core import Status, append_line, save_tree
+from vrba.core import Plan, Status, append_line, save_tree
 
 ABOUT = {
     "format": 1,
@@ -33,6 +34,15 @@ ABOUT = {
     "program": {"vrba": "0.1.0", "jax": "0.10.2", "device": "cpu", "commit": "abc"},
 }
 ENDED = str(Status[Status.time_reached])
+
+PLAN = Plan(
+    "Burgers", 1341, "8192 points", "float64", "Adam", 0, 300, 0.5, 150.0, 1, None
+)
+
+
+def figures_in(text):
+    """Names of the figures of a page."""
+    return re.findall(r'<figure id="figure-([\w-]+)">', text)
 
 
 def make_entry(step, *, num_steps=3000, seed=0, diagnosed=True, reference=True):
