@@ -45,7 +45,6 @@ from .paired import Paired as Paired
 from .paired import Spread as Spread
 from .paired import pair as pair
 from .paired import spread as spread
-from .run import RunRecord as RunRecord
 from .several import ComparisonRecord as ComparisonRecord
 from .tables import comparison_sentence as comparison_sentence
 from .tables import comparison_table as comparison_table

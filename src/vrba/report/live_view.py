@@ -14,7 +14,7 @@ from uniplot import plot_to_string
 from ..core import BrokenFileError, format_duration
 from ..diagnose import find_warnings
 from .figures import has_any, values_of
-from .run import RunRecord
+from ..runs import RunRecord, stop_advice
 
 _MEASURES = {
     "residual_l2": "residual on held-out points (root mean square)",
@@ -86,7 +86,7 @@ def _state_lines(run: RunRecord) -> list[str]:
     for one in find_warnings(run.record):
         lines.append(f"Warning (step {one.step}): {one.text} {one.advice}")
     if run.has_ended:
-        lines.append(f"Ended. {run.result['status']}")
+        lines.append(f"Ended. {stop_advice(run.result)}")
     return lines
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..diagnose import PERCENTILES, measure_errors
-from .run import RunRecord
+from ..runs import RunRecord
 
 _DIAGNOSTICS = {
     "effective_share": "effective sample size / pool size",

@@ -26,13 +26,16 @@ from .markup import (
     table,
 )
 from .measures import diagnosis_rows, error_rows
-from .run import RunRecord
+from ..runs import RunRecord, stop_advice
 from .several import FILE, ComparisonRecord
 from .svg import panels_as_svg
 
 Folder = str | os.PathLike[str]
 
-_NOT_SETTINGS = ("class", "code", "command", "format", "frame", "program", "source")
+_NOT_SETTINGS = ("class", "code", "command", "format_version", "kind", "layout") + (
+    "provenance",
+    "source",
+)
 
 
 def write_report(run: Any, out: Folder | None = None) -> Path:
@@ -86,8 +89,8 @@ def write_page(page: Page, out: Path) -> Path:
 
 def page_of_run(run: RunRecord) -> Page:
     """Result, warnings, figures, accuracy, cost and settings of one run."""
-    status = run.result.get("status", "The run has not ended.")
-    head = paragraph(run.sentence(), "result") + paragraph(status, "quiet")
+    head = paragraph(run.sentence(), "result")
+    head += paragraph(stop_advice(run.result), "quiet")
     head += paragraph(run.complaint, "quiet") if run.complaint else ""
     sections = [Section("warnings", "Warnings", _warnings(run))]
     if errors := error_rows(run):
@@ -97,7 +100,7 @@ def page_of_run(run: RunRecord) -> Page:
     sections += [
         Section("cost", "Cost", pairs(_cost_rows(run))),
         Section("reproduce", "Reproduce", _command(run)),
-        Section("recipe", "Recipe", pairs(_settings_rows(run.about))),
+        Section("recipe", "Recipe", pairs(_settings_rows(run.manifest))),
     ]
     pictures = [
         Picture(one.name, one.title, one.caption, drawn)
@@ -139,12 +142,16 @@ def _cost_rows(run: RunRecord) -> Iterator[tuple[int, str, str]]:
     if spent is not None and seconds > 0:
         share = 100 * spent / seconds
         yield 0, "diagnostics", f"{spent:.1f} s, {share:.1f} % of the time"
-    if "num_params" in run.about:
-        yield 0, "parameters", f"{run.about['num_params']:,}"
-    if run.about.get("weights_bytes"):
-        yield 0, "memory of the weights", f"{run.about['weights_bytes'] / 1e6:.3g} MB"
-    program = run.about.get("program")
-    for name, value in program.items() if isinstance(program, dict) else ():
+    if "num_params" in run.manifest:
+        yield 0, "parameters", f"{run.manifest['num_params']:,}"
+    if run.manifest.get("weights_bytes"):
+        yield (
+            0,
+            "memory of the weights",
+            f"{run.manifest['weights_bytes'] / 1e6:.3g} MB",
+        )
+    provenance = run.manifest.get("provenance")
+    for name, value in provenance.items() if isinstance(provenance, dict) else ():
         yield 0, str(name), _format_value(value)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from ..core import AbstractCallback, Plan
+from ..runs import AbstractCallback, Plan
 
 
 class TensorBoard(AbstractCallback):
@@ -26,11 +26,11 @@ class TensorBoard(AbstractCallback):
         self._writer = SummaryWriter(str(Path(folder)))
 
     @override
-    def begin(self, plan: Plan) -> None:
+    def on_start(self, plan: Plan) -> None:
         self._writer.add_text("plan", plan.text(), plan.first_step)
 
     @override
-    def check(self, entry: dict[str, Any], seconds_left: float) -> None:
+    def on_check(self, entry: dict[str, Any], seconds_left: float) -> None:
         for key, value in entry.items():
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
             if is_number and key != "step":
@@ -40,6 +40,6 @@ class TensorBoard(AbstractCallback):
         self._writer.flush()
 
     @override
-    def end(self, sentence: str) -> None:
+    def on_end(self, sentence: str) -> None:
         self._writer.add_text("result", sentence)
         self._writer.close()

@@ -13,7 +13,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from typing_extensions import override
 
-from ..core import AbstractCallback, Plan, format_duration
+from ..core import format_duration
+from ..runs import AbstractCallback, Plan
 
 _REFRESHES = 2  # per second
 _PANEL_WIDTH = 64
@@ -39,13 +40,13 @@ class Panel(AbstractCallback):
         )
 
     @override
-    def begin(self, plan: Plan) -> None:
+    def on_start(self, plan: Plan) -> None:
         self._console.print(plan.text(), highlight=False, markup=False)
         self._plan, self._left, self._since = plan, plan.seconds, time.monotonic()
         self._live.start(refresh=True)
 
     @override
-    def check(self, entry: dict[str, Any], seconds_left: float) -> None:
+    def on_check(self, entry: dict[str, Any], seconds_left: float) -> None:
         self._entry, self._seconds = entry, entry["seconds"]
         self._left, self._since = seconds_left, time.monotonic()
         for warning in entry.get("warnings", []):
@@ -53,7 +54,7 @@ class Panel(AbstractCallback):
         self._live.refresh()
 
     @override
-    def end(self, sentence: str) -> None:
+    def on_end(self, sentence: str) -> None:
         self.close()  # the caller prints the result
 
     def close(self) -> None:

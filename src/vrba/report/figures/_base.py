@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from ...core import write_atomically
 from .. import figures
-from ..run import RunRecord
+from ...runs import RunRecord
 
 _DPI = 120
 
