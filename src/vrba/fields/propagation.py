@@ -1,8 +1,9 @@
-"""The general rule: derivatives through any JAX function, in one pass over its code.
+"""The general rule: derivatives of any JAX function, in one pass over its jaxpr.
 
-Each operation is met once. Linear ones act on every derivative, products follow
-Leibniz, functions of one number Faa di Bruno; any other (a loop, a custom rule) is
-differentiated by itself. What depends on no coordinate is computed once.
+The pass visits each operation once. It applies linear operations to every derivative,
+Leibniz' rule to products and Faa di Bruno's rule to elementwise functions. It
+differentiates any other operation (a loop, a custom rule) by nested `jvp`. Values that
+depend on no coordinate are computed once.
 """
 
 import math
@@ -18,11 +19,11 @@ from ._base import AbstractPropagated
 from .jet import (
     Index,
     Jet,
-    composed,
+    compose,
     is_constant,
-    multiplied,
+    multiply,
     origin,
-    tower,
+    repeated_derivatives,
     value_of,
 )
 
@@ -35,35 +36,35 @@ _LINEAR = {
 }  # fmt: skip
 # Linear in each of their two operands.
 _BILINEAR = {"mul", "dot_general", "conv_general_dilated"}
-# Functions of one number, on each number.
+# Elementwise functions.
 _UNARY = {
     "tanh", "sin", "cos", "tan", "exp", "exp2", "log", "log1p", "expm1", "sqrt",
     "rsqrt", "cbrt", "logistic", "sinh", "cosh", "asinh", "acosh", "atanh", "asin",
     "acos", "atan", "erf", "erfc", "erf_inv", "integer_pow", "square", "abs", "sign",
     "lgamma", "digamma",
 }  # fmt: skip
-# Programs inside the program.
-_CALLS = {"jit", "pjit", "closed_call", "core_call", "remat", "checkpoint"}
+# Operations that hold a jaxpr.
+_CALL = {"jit", "pjit", "closed_call", "core_call", "remat", "checkpoint"}
 
 
 def propagate(
     fn: Callable[..., Any], inputs: list[Jet], indices: frozenset[Index]
 ) -> Any:
-    """The derivatives `indices` of `fn(*inputs)`: a pytree like its value, of jets.
+    """Return the derivatives `indices` of `fn(*inputs)`: a pytree of jets.
 
-    `indices` must hold all that lie below each of them (`closure`).
+    `indices` must hold all lower derivatives too (see `closure`).
     """
     if isinstance(fn, AbstractPropagated) and len(inputs) == 1:
         return fn.propagate(inputs[0], indices)
     values = [value_of(jet) for jet in inputs]
     program, shape = jax.make_jaxpr(fn, return_shape=True)(*values)
-    outputs = _run(program.jaxpr, program.consts, inputs, indices)
+    outputs = _propagate_jaxpr(program.jaxpr, program.consts, inputs, indices)
     outputs = jax.tree.map(jnp.asarray, outputs)
     return jax.tree.unflatten(jax.tree.structure(shape), outputs)
 
 
-def _run(
-    program: Jaxpr, constants: list[Any], inputs: list[Jet], indices: frozenset[Index]
+def _propagate_jaxpr(
+    jaxpr: Jaxpr, constants: list[Any], inputs: list[Jet], indices: frozenset[Index]
 ) -> list[Jet]:
     zero = (0,) * len(next(iter(indices)))
     known: dict[Any, Jet] = {}
@@ -71,51 +72,56 @@ def _run(
     def read(atom: Any) -> Jet:
         return {zero: atom.val} if isinstance(atom, Literal) else known[atom]
 
-    for variable, value in zip(program.constvars, constants, strict=True):
+    for variable, value in zip(jaxpr.constvars, constants, strict=True):
         known[variable] = {zero: value}
-    known.update(zip(program.invars, inputs, strict=True))
-    for equation in program.eqns:
-        outputs = _operate(equation, [read(v) for v in equation.invars], indices)
+    known.update(zip(jaxpr.invars, inputs, strict=True))
+    for equation in jaxpr.eqns:
+        outputs = _propagate_operation(
+            equation, [read(v) for v in equation.invars], indices
+        )
         known.update(zip(equation.outvars, outputs, strict=True))
-    return [read(atom) for atom in program.outvars]
+    return [read(atom) for atom in jaxpr.outvars]
 
 
-def _operate(equation: Any, jets: list[Jet], indices: frozenset[Index]) -> list[Jet]:
-    """One operation on jets."""
-    name, apply = equation.primitive.name, _bound(equation)
+def _propagate_operation(
+    equation: Any, jets: list[Jet], indices: frozenset[Index]
+) -> list[Jet]:
+    """Apply one operation to jets."""
+    name, apply = equation.primitive.name, _as_function(equation)
     is_smooth = any(_is_smooth(out.aval) for out in equation.outvars)
     if not is_smooth or all(is_constant(jet) for jet in jets):
         zero = (0,) * len(next(iter(indices)))
         return [{zero: out} for out in apply(*(value_of(jet) for jet in jets))]
-    if name in _CALLS:
+    if name in _CALL:
         inner = equation.params.get("jaxpr", equation.params.get("call_jaxpr"))
         if isinstance(inner, ClosedJaxpr):
-            return _run(inner.jaxpr, inner.consts, jets, indices)
-        return _run(inner, [], jets, indices)
+            return _propagate_jaxpr(inner.jaxpr, inner.consts, jets, indices)
+        return _propagate_jaxpr(inner, [], jets, indices)
     fixed = _fixed_operands(name, jets)
     if fixed is not None:
-        return _linear(apply, jets, fixed, indices)
-    one = lambda *values: apply(*values)[0]
+        return _propagate_linear(apply, jets, fixed, indices)
+    apply_single = lambda *values: apply(*values)[0]
     if name in _BILINEAR:
-        return [multiplied(one, jets[0], jets[1], indices)]
+        return [multiply(apply_single, jets[0], jets[1], indices)]
     if name == "div":
-        return [_divided(jets[0], jets[1], indices)]
+        return [_divide(jets[0], jets[1], indices)]
     is_unary = name in _UNARY or (name == "pow" and is_constant(jets[1]))
     # The magnitude of a complex number has no complex derivative.
     if is_unary and (name != "abs" or not jnp.iscomplexobj(value_of(jets[0]))):
-        fn = lambda value: one(value, *(value_of(jet) for jet in jets[1:]))
+        fn = lambda value: apply_single(value, *(value_of(jet) for jet in jets[1:]))
         order = max(sum(index) for index in indices)
-        return [composed(tower(fn, value_of(jets[0]), order), jets[0], indices)]
-    return _by_itself(apply, jets, indices)
+        outer = repeated_derivatives(fn, value_of(jets[0]), order)
+        return [compose(outer, jets[0], indices)]
+    return _differentiate_nested(apply, jets, indices)
 
 
 def _is_smooth(value: Any) -> bool:
-    """Whether an array can have derivatives: integers and truths have none."""
+    """Whether an array can have derivatives; integers and booleans have none."""
     return jnp.issubdtype(value.dtype, jnp.inexact)
 
 
-def _bound(equation: Any) -> Callable[..., list[Any]]:
-    """The operation as a function of arrays that returns a list."""
+def _as_function(equation: Any) -> Callable[..., list[Any]]:
+    """Return the operation as a function of arrays with a list of results."""
     primitive = equation.primitive
 
     def apply(*values):
@@ -128,8 +134,10 @@ def _bound(equation: Any) -> Callable[..., list[Any]]:
 
 
 def _fixed_operands(name: str, jets: list[Jet]) -> range | None:
-    """The operands that an operation, linear in the others, needs as they are: a
-    condition, ids, a divisor. None if it is not linear here."""
+    """Return the operands that enter by value if the operation is linear in the rest.
+
+    These are a condition, indices or a divisor. None if the operation is not linear.
+    """
     if name in _LINEAR:
         return range(0)
     if name not in ("select_n", "gather", "dynamic_slice", "div"):
@@ -138,13 +146,13 @@ def _fixed_operands(name: str, jets: list[Jet]) -> range | None:
     return fixed if all(is_constant(jets[k]) for k in fixed) else None
 
 
-def _linear(
+def _propagate_linear(
     apply: Callable[..., list[Any]],
     jets: list[Jet],
     fixed: range,
     indices: frozenset[Index],
 ) -> list[Jet]:
-    """Each derivative by itself."""
+    """Apply a linear operation to each derivative separately."""
     values = [value_of(jet) for jet in jets]
     found: list[Jet] = [{origin(jets[0]): out} for out in apply(*values)]
     for index in sorted(indices)[1:]:
@@ -158,21 +166,21 @@ def _linear(
     return found
 
 
-def _divided(this: Jet, that: Jet, indices: frozenset[Index]) -> Jet:
-    """A quotient as a product with the reciprocal."""
+def _divide(left: Jet, right: Jet, indices: frozenset[Index]) -> Jet:
+    """Return a quotient as a product with the reciprocal."""
     order = max(sum(index) for index in indices)
-    slopes = tower(lambda value: 1 / value, value_of(that), order)
-    return multiplied(jnp.multiply, this, composed(slopes, that, indices), indices)
+    outer = repeated_derivatives(lambda value: 1 / value, value_of(right), order)
+    return multiply(jnp.multiply, left, compose(outer, right, indices), indices)
 
 
-def _by_itself(
+def _differentiate_nested(
     apply: Callable[..., list[Any]], jets: list[Jet], indices: frozenset[Index]
 ) -> list[Jet]:
-    """Derivatives of an operation along the polynomials that its operands are."""
+    """Differentiate by nested `jvp`, with Taylor polynomials as operands."""
     zero = origin(jets[0])
 
     def along(shift):
-        outputs = apply(*(_polynomial(jet, shift) for jet in jets))
+        outputs = apply(*(_taylor_polynomial(jet, shift) for jet in jets))
         return [out for out in outputs if _is_smooth(out)]
 
     found: list[Jet] = [{zero: out} for out in apply(*(value_of(jet) for jet in jets))]
@@ -183,18 +191,18 @@ def _by_itself(
         fn = along
         for k, count in enumerate(index):
             for _ in range(count):
-                fn = _derivative(fn, start.at[k].set(1))
+                fn = _directional_derivative(fn, start.at[k].set(1))
         for jet, out in zip(smooth, fn(start), strict=True):
             jet[index] = out
     return found
 
 
-def _derivative(fn, direction):
+def _directional_derivative(fn, direction):
     return lambda shift: jax.jvp(fn, (shift,), (direction,))[1]
 
 
-def _polynomial(jet: Jet, shift: Array) -> Any:
-    """The function that has these derivatives at `shift = 0`."""
+def _taylor_polynomial(jet: Jet, shift: Array) -> Any:
+    """Evaluate the Taylor polynomial of a jet at `shift`."""
     if is_constant(jet):
         return value_of(jet)
     parts = []

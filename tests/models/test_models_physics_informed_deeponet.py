@@ -1,10 +1,9 @@
-"""A network of branch and trunk: derivatives, sizes, names, and a run with it."""
+"""The physics-informed DeepONet: derivatives, sizes, names, and a run with it."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from train_cases import tiny_recipe
 
 import vrba
 from vrba.fields import closure, coordinate_jets, propagate
@@ -16,20 +15,20 @@ from vrba.models import (
     count_params,
 )
 from vrba.problems import Formulation
-from vrba.train import Silent, default_recipe
+from vrba.train import Silent
 
 pytestmark = pytest.mark.xdist_group("train")
 
 KEY = jax.random.key(3)
-# Coordinates t, a, x, b: those of the function stand between the others; x is periodic
-# and t has waves, so that a coordinate is not one input.
+# Coordinates t, a, x, b: `a` and `b` describe the function. x is periodic and t has
+# Fourier features, so that a coordinate is not one input.
 LOWER, UPPER = (0.0, -1.0, 0.0, 2.0), (2.0, 1.0, 3.0, 5.0)
-EMBEDDING = Embedding(LOWER, UPPER, modes=(0, 0, 2, 0), waves=(1, 0, 0, 0))
+EMBEDDING = Embedding(LOWER, UPPER, (0, 0, 2, 0), (1, 0, 0, 0))
 NAMES = ("t", "t", "t", "a", "x", "x", "x", "x", "b")
 POINT = jnp.array([0.4, -0.3, 1.1, 2.7])
 SMALL = PhysicsInformedDeepONet(("b", "a"), branch=MLP(5, 1), trunk=MLP(4, 2), latent=3)
-ASKED = [(0, 0, 2, 0), (1, 0, 0, 0), (1, 0, 1, 0), (0, 1, 1, 0), (0, 1, 0, 1)]
-ASKED += [(0, 2, 0, 0), (0, 0, 0, 1), (0, 0, 3, 0), (1, 1, 0, 1)]
+TOP = [(0, 0, 2, 0), (1, 0, 0, 0), (1, 0, 1, 0), (0, 1, 1, 0), (0, 1, 0, 1)]
+TOP += [(0, 2, 0, 0), (0, 0, 0, 1), (0, 0, 3, 0), (1, 1, 0, 1)]
 
 
 class Forced(vrba.Problem):
@@ -49,11 +48,10 @@ class Forced(vrba.Problem):
         return [vrba.Ansatz(lambda a, x, b, U, V: (x * (1 - x) * U, x * V))]
 
 
-class Line(AbstractArchitecture):
-    """A network of one's own, which does not propagate by itself."""
+class SineOfLinear(AbstractArchitecture):
+    """A network of one's own, without its own rule for derivatives."""
 
     def build(self, num_inputs, num_outputs, *, key, dtype, names=()):
-        """Sines of a linear map."""
         weight = jax.random.normal(key, (num_outputs, num_inputs), dtype)
         return lambda inputs: jnp.sin(weight @ inputs)
 
@@ -65,7 +63,7 @@ def network_of(model, num_outputs=2):
 
 
 def derived(fn, index):
-    """A derivative by nested `jax.jacfwd`."""
+    """Return a derivative by nested `jax.jacfwd`."""
     for k, count in enumerate(index):
         for _ in range(count):
             fn = lambda p, fn=fn, k=k: jax.jacfwd(fn)(p)[..., k]
@@ -73,7 +71,7 @@ def derived(fn, index):
 
 
 def jets_of(network, point, indices):
-    """By the network's own way, and by the general rule."""
+    """Return the derivatives by the rule of the network, and by the general rule."""
     jets = coordinate_jets(point, 4)
     inputs = propagate(EMBEDDING, jets, indices)
     own = propagate(network, [inputs], indices)
@@ -83,10 +81,10 @@ def jets_of(network, point, indices):
 # Derivatives.
 
 
-@pytest.mark.parametrize("trunk", [MLP(4, 2), Line()], ids=["MLP", "own"])
-def test_derivatives_are_those_of_jax(trunk):
+@pytest.mark.parametrize("trunk", [MLP(4, 2), SineOfLinear()], ids=["MLP", "own"])
+def test_derivatives_agree_with_jax(trunk):
     model = PhysicsInformedDeepONet(("b", "a"), branch=MLP(5, 1), trunk=trunk, latent=3)
-    network, indices = network_of(model), closure(ASKED)
+    network, indices = network_of(model), closure(TOP)
     own, general = jax.jit(lambda p: jets_of(network, p, indices))(POINT)
     fn = lambda p: network(EMBEDDING(*p))
     true = jax.jit(lambda p: {i: derived(fn, i)(p) for i in indices})(POINT)
@@ -113,7 +111,7 @@ def test_gradient_and_hessian_by_places():
 
 
 def num_products(indices):
-    """How many products with a matrix a program of these derivatives holds."""
+    """Count the matrix products in a program of these derivatives."""
     network = network_of(SMALL)
 
     def run(point):
@@ -124,13 +122,13 @@ def num_products(indices):
     return str(jax.make_jaxpr(run)(POINT)).count("dot_general")
 
 
-def test_derivatives_by_places_ask_only_the_trunk():
+def test_derivatives_by_places_need_only_the_trunk():
     value, twice = closure([(0, 0, 0, 0)]), closure([(0, 0, 2, 0)])
     of_function = closure([(0, 2, 0, 0)])
     branch, trunk = 2, 3  # layers
     assert num_products(value) == branch + trunk
-    # the first derivative in all layers; the second in those behind an activation,
-    # and in the first where the coordinate is embedded as waves
+    # The first derivative needs all layers. The second needs those behind an
+    # activation, and the first layer if the coordinate has Fourier features.
     assert num_products(twice) - num_products(value) == 2 * trunk
     assert num_products(of_function) - num_products(value) == 2 * branch - 1
 
@@ -143,14 +141,14 @@ def layers(num_inputs, width, depth, num_outputs):
     return (num_inputs + 1) * width + inner + (width + 1) * num_outputs
 
 
-def test_parameters_are_counted_by_formula():
+def test_number_of_parameters_follows_its_formula():
     network, num_fields = network_of(SMALL, 2), 2
     expected = layers(2, 5, 1, 3 * num_fields) + layers(7, 4, 2, 3 * num_fields)
     assert count_params(network) == expected
     assert network(EMBEDDING(*POINT)).shape == (num_fields,)
 
 
-def test_numbers_are_of_the_type_that_was_asked_for():
+def test_float32_stays_float32():
     given = {"key": KEY, "dtype": jnp.float32, "names": NAMES}
     size = EMBEDDING.num_outputs
     run = lambda inputs: SMALL.build(size, 2, **given)(inputs)
@@ -158,13 +156,16 @@ def test_numbers_are_of_the_type_that_was_asked_for():
     assert jax.eval_shape(run, inputs).dtype == jnp.float32
 
 
-def test_each_part_sees_its_own():
+def test_each_part_depends_on_its_own_coordinates():
     network = network_of(SMALL)
     moved = jax.jacfwd(network.branch)(EMBEDDING(*POINT))
-    is_seen = np.any(moved != 0, axis=0)
-    assert [n for n, seen in zip(NAMES, is_seen, strict=True) if seen] == ["a", "b"]
+    is_input = np.any(moved != 0, axis=0)
+    assert [n for n, is_own in zip(NAMES, is_input, strict=True) if is_own] == [
+        "a",
+        "b",
+    ]
     moved = jax.jacfwd(network.trunk)(EMBEDDING(*POINT))
-    assert np.all(np.any(moved != 0, axis=0) != is_seen)
+    assert np.all(np.any(moved != 0, axis=0) != is_input)
 
 
 @pytest.mark.parametrize(
@@ -172,18 +173,18 @@ def test_each_part_sees_its_own():
     [
         (
             ("a", "c"),
-            "`coefficients` of `PhysicsInformedDeepONet` names `c`, but the coordinates are",
+            "`PhysicsInformedDeepONet` names `c`, but the coordinates are t, a, x, b",
         ),
         (("a", "b", "t", "x"), "leave out places and times"),
     ],
 )
-def test_names_that_do_not_suit_are_told(coefficients, words):
+def test_wrong_names_raise(coefficients, words):
     with pytest.raises(ValueError, match=words):
         network_of(PhysicsInformedDeepONet(coefficients))
 
 
 @pytest.mark.parametrize("coefficients", ["a", (), ["a", "b"], (1, 2)])
-def test_what_is_no_names_is_refused(coefficients, as_a_user):
+def test_anything_but_names_raises(coefficients, as_a_user):
     with pytest.raises(ValueError, match="`coefficients` must be a tuple"):
         PhysicsInformedDeepONet(coefficients)
 
@@ -193,7 +194,7 @@ def test_latent_is_positive():
         PhysicsInformedDeepONet(("a",), latent=0)
 
 
-def test_names_are_needed():
+def test_names_are_required():
     with pytest.raises(ValueError, match="the coordinates are not given"):
         SMALL.build(2, 1, key=KEY, dtype=jnp.float64)
 
@@ -203,17 +204,26 @@ def test_names_are_needed():
 
 def test_a_problem_brings_its_model():
     formulation = Formulation(Forced())
-    assert default_recipe(formulation).model == Forced.model
-    assert default_recipe(formulation, optimizer=vrba.optim.Adam()).model == (
+    assert vrba.default_recipe(formulation).model == Forced.model
+    assert vrba.default_recipe(formulation, optimizer=vrba.optim.Adam()).model == (
         Forced.model
     )
-    asked = default_recipe(formulation, model=MLP(3, 1))
-    assert asked.model == MLP(3, 1)
+    given = vrba.default_recipe(formulation, model=MLP(3, 1))
+    assert given.model == MLP(3, 1)
 
 
 def test_a_run_is_saved_and_read(tmp_path):
-    optimizer = vrba.optim.LevenbergMarquardt()
-    recipe = tiny_recipe(model=Forced.model, optimizer=optimizer, max_steps=9)
+    recipe = vrba.Recipe(
+        model=Forced.model,
+        optimizer=vrba.optim.LevenbergMarquardt(),
+        num_points=16,
+        pool_size=64,
+        num_condition_points=8,
+        resample_every=4,
+        check_every=3,
+        num_held_out=32,
+        max_steps=9,
+    )
     solution = vrba.solve(Forced(), recipe, callback=Silent())
     residuals = [entry["residual_l2"] for entry in solution.record]
     assert residuals[-1] < residuals[0]
