@@ -1,4 +1,4 @@
-"""Shapes: points inside, boundaries and their normals, and what is made of them."""
+"""Domains: points inside, boundaries and their normals, combinations."""
 
 import math
 
@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.path import Path
-from rooms import concrete
 from scipy.spatial import ConvexHull, Delaunay
 
+from tests.rooms import concrete
 from vrba.domains import (
     AbstractDomain,
     Ball,
@@ -93,7 +93,7 @@ def bounding(shape):
     return np.array([shape.bounds(name) for name in shape.coordinates]).T
 
 
-def test_points_are_inside_and_seeds_fix_them(case):
+def test_points_are_inside_and_depend_on_the_seed(case):
     shape, _, _ = case
     for num_points in (1, 300):
         points = shape.sample(num_points, seed=1)
@@ -117,7 +117,7 @@ def test_boundaries_have_the_known_measure(case):
     assert shape.boundary_measure() == pytest.approx(area, rel=2e-3)
 
 
-def test_boundary_has_the_inside_behind_and_the_outside_before_it(case):
+def test_normals_point_outwards(case):
     shape, _, _ = case
     points, normals = shape.boundary(400, seed=3)
     np.testing.assert_allclose(np.linalg.norm(normals, axis=1), 1.0, rtol=1e-12)
@@ -131,7 +131,7 @@ def test_boundary_has_the_inside_behind_and_the_outside_before_it(case):
 
 
 def flow(points):
-    """A vector field and its divergence."""
+    """Return a vector field and its divergence."""
     first, rest = points[:, :1], np.roll(points, 1, axis=1)
     vectors = points**2 / 2 + np.sin(rest) + first * points
     divergence = np.sum(points, axis=1) + np.sum(first, axis=1) * points.shape[1]
@@ -141,8 +141,8 @@ def flow(points):
     return vectors, divergence
 
 
-def test_what_flows_out_has_its_source_inside(case):
-    """Gauss: the boundary is whole, in the right proportions, and turned outwards."""
+def test_divergence_theorem(case):
+    """The boundary is complete, in the right proportions, and oriented outwards."""
     shape, volume, area = case
     num_points = 4096
     points, normals = shape.boundary(num_points, seed=4)
@@ -153,9 +153,8 @@ def test_what_flows_out_has_its_source_inside(case):
     assert abs(gap) < 0.6 * random / math.sqrt(num_points) + 1e-9
 
 
-def test_points_are_more_even_than_random(case):
-    """The error of a mean, over seeds, is a fraction of that of independent points; and
-    neither every second point nor the first half is worse than random."""
+def test_means_have_smaller_errors_than_those_of_independent_points(case):
+    """Every second point, or the first half, is at least as good as random points."""
     shape, _, _ = case
     num_points, seeds = 512, range(12)
     height = lambda p: np.sum(np.cos(p + 0.3), axis=1)
@@ -168,7 +167,7 @@ def test_points_are_more_even_than_random(case):
         assert size([values[part] for values in drawn]) < bound
 
 
-def test_boundary_points_are_even():
+def test_boundary_points_have_low_discrepancy():
     points, _ = Disk(1).boundary(64, seed=0)
     angles = np.sort(np.arctan2(points[:, 1], points[:, 0]))
     assert np.diff(angles).max() < 2 * 2 * math.pi / 64
@@ -194,7 +193,7 @@ def test_parts_of_a_boundary():
     np.testing.assert_array_equal(normals[:, 0], points[:, 0] - 1)
 
 
-def test_products_have_slices_and_walls():
+def test_boundaries_and_slices_of_products():
     disk = Disk(1)
     shape = Box(t=(0, 3)) * disk
     points, normals = shape.boundary(200, seed=0, on=disk)
@@ -209,7 +208,7 @@ def test_products_have_slices_and_walls():
 
 
 @pytest.mark.parametrize("union", [Union, Intersection, Difference])
-def test_combinations_are_what_logic_says(union):
+def test_combinations_follow_boolean_logic(union):
     one, two = Polygon(L_SHAPE), Disk(0.9, x=1.1, y=0.8)
     points = RANDOM.uniform(-0.5, 2.5, (4000, 2))
     in_one = Path(L_SHAPE).contains_points(points)
@@ -235,12 +234,14 @@ def test_a_large_box_cuts_like_a_half_plane(reach):
 
 
 def test_shared_edges_are_counted_once():
-    """The same lower edge belongs to both, and the wall between them to neither."""
+    """Both parts share the lower edge; the wall between them is not on the boundary."""
     shape = Box(x=(0, 1), y=(0, 2)) | Box(x=(0, 2), y=(0, 1))
     assert shape.boundary_measure("y") == pytest.approx(4.0, rel=1e-3)
     points, _ = shape.boundary(800, seed=0)
     assert np.mean(points[:, 1] == 0) == pytest.approx(2 / 8, abs=2 / 800)
-    hole = SQUARE - Box(x=(0, 1), y=(0, 2))  # what is left has its wall turned
+    hole = SQUARE - Box(
+        x=(0, 1), y=(0, 2)
+    )  # the wall of the second is oriented inwards
     points, normals = hole.boundary(100, seed=0, on="x")
     assert set(points[:, 0]) == {1.0, 2.0}
     np.testing.assert_array_equal(normals[:, 0], 2 * points[:, 0] - 3)
@@ -251,7 +252,7 @@ def test_shared_edges_are_counted_once():
 
 @st.composite
 def stars(draw):
-    """Corners around the origin at rising angles: never self-intersecting."""
+    """Corners around the origin at increasing angles: never self-intersecting."""
     count = draw(st.sampled_from([3, 7]))
     random = np.random.default_rng(draw(st.integers(0, 10_000)))
     share = np.cumsum(random.uniform(0.6, 1.0, count))
@@ -271,7 +272,9 @@ def test_polygons_agree_with_matplotlib_and_the_shoelace(corners):
     area = abs(x @ np.roll(y, -1) - y @ np.roll(x, -1)) / 2
     sides = np.linalg.norm(corners - np.roll(corners, 1, axis=0), axis=1)
     assert shape.boundary_measure() == pytest.approx(np.sum(sides), rel=1e-12)
-    points, normals = shape.boundary(512, seed=0)  # Gauss: twice the area
+    points, normals = shape.boundary(
+        512, seed=0
+    )  # by the divergence theorem, twice the area
     flux = np.sum(sides) * np.mean(np.sum(points * normals, axis=1))
     assert flux == pytest.approx(2 * area, rel=0.02)
 
@@ -302,7 +305,7 @@ def test_meshes_are_read_from_files(dim, tmp_path):
     found = Mesh.read(tmp_path / "mesh.vtu", coordinates=mesh.coordinates)
     np.testing.assert_array_equal(found.points, mesh.points)
     np.testing.assert_array_equal(found.cells, mesh.cells)
-    with pytest.raises(ValueError, match=f"holds {kind}; with the coordinates"):
+    with pytest.raises(ValueError, match=f"holds {kind}, but the coordinates"):
         Mesh.read(tmp_path / "mesh.vtu", coordinates="xyz"[: 5 - dim])
 
 
@@ -312,7 +315,7 @@ def test_reading_without_meshio_says_what_to_install(monkeypatch):
         Mesh.read("mesh.vtu", coordinates="xy")
 
 
-def test_a_cloud_gives_each_of_its_points_once():
+def test_a_cloud_returns_each_of_its_points_once():
     assert CLOUD.num_available == 300 and CLOUD.num_on_boundary() == 60
     points = CLOUD.sample(300, seed=0)
     expected = sorted(map(tuple, CLOUD.points))
@@ -322,9 +325,11 @@ def test_a_cloud_gives_each_of_its_points_once():
     np.testing.assert_allclose(edge, normals, atol=1e-12)
     np.testing.assert_array_equal(CLOUD.normal(edge), normals)
     assert not CLOUD.contains(np.array([[1.5, 0.0], [np.nan, 0.0]])).any()
-    with pytest.raises(ValueError, match="`num_points` is 301, there are 300 points"):
+    with pytest.raises(
+        ValueError, match="`num_points` must be at most 300, .* got 301"
+    ):
         CLOUD.sample(301, seed=0)
-    with pytest.raises(ValueError, match="`num_points` is 61, there are 60 points"):
+    with pytest.raises(ValueError, match="`num_points` must be at most 60, .* got 61"):
         CLOUD.boundary(61, seed=0)
 
 
@@ -351,25 +356,28 @@ def test_shapes_of_any_size_and_place():
     assert small.boundary_measure() == pytest.approx(4 + 2e-4 * math.pi, rel=1e-9)
 
 
-# Mistakes.
+# Errors.
 
-MISTAKES = [
+ERRORS = [
     (lambda: Disk(1) | Ball(1, x=0, y=0, z=0), r"got \(x, y\) and \(x, y, z\)"),
     (lambda: Disk(1) - Disk(1, y=0, x=0), "same coordinates, .* product"),
-    (lambda: Disk(1) & 3, "`Intersection` is of two domains, got 3"),
+    (lambda: Disk(1) & 3, "`Intersection` needs two domains, got 3"),
     (lambda: Disk(1) * SQUARE, "different coordinates, but both have x, y"),
-    (lambda: Disk(1) * 3, "`Product` is of two domains, got 3"),
+    (lambda: Disk(1) * 3, "`Product` needs two domains, got 3"),
     (lambda: Disk(1) * Box(xy=(0, 1)), "`xy` is also a derivative"),
     (lambda: Disk(1) - CLOUD, "a PointCloud is a list of points"),
     (lambda: CLOUD * PointCloud([[0], [1]], "z"), "two lists of points"),
-    (lambda: (Disk(1) - Disk(2)).sample(3, seed=0), "No points of 3 were found inside"),
+    (
+        lambda: (Disk(1) - Disk(2)).sample(3, seed=0),
+        "Only 0 of 3 points were found inside",
+    ),
     (lambda: (Disk(1) & Disk(1, x=5, y=0)).sample(3, seed=0), "intersection is empty"),
     (lambda: Disk(1).sample_face(3, "x", 2.0, seed=0), "found in the Disk at x = 2"),
     (lambda: Disk(1).boundary(3, seed=0, on="x"), "no face across `x` of the boundary"),
     (lambda: Disk(1).boundary(3, seed=0, on="z"), "`z` is no coordinate"),
     (lambda: Disk(1).boundary(3, seed=0, on=Disk(2)), "that lies on the boundary of"),
     (lambda: Disk(1).normal(np.zeros((1, 2))), "is not on the boundary of the Disk"),
-    (lambda: Disk(0), "`radius` must be positive, got 0"),
+    (lambda: Disk(0), "`radius` must be positive and finite, got 0"),
     (lambda: Disk(1, x=0, y=np.nan), r"`Disk\(y=...\)` must be finite"),
     (lambda: Disk(1, x=0), "`Disk` has two coordinates, got x"),
     (lambda: Ball(1), "`Ball` has no centre"),
@@ -380,17 +388,17 @@ MISTAKES = [
         "corner 0, .* corner 2, .*meet",
     ),
     (lambda: Polygon([(0, 0), (1, 0), (1, 0), (0, 1)]), "corner 1, .* has no length"),
-    (lambda: Polygon([(0, 0), (2, 0), (1, 0), (1, 1)]), "turns back"),
+    (lambda: Polygon([(0, 0), (2, 0), (1, 0), (1, 1)]), "reverses direction"),
     (lambda: Polygon([(0, 0), (2, 0), (2, 2), (1, 0), (0, 2)]), "meet"),
     (lambda: Polygon([(0, 0), (1, 0), (np.inf, 1)]), "must be finite"),
     (lambda: Polygon(L_SHAPE, "xyz"), "`coordinates` must be two names"),
     (lambda: Mesh(np.zeros((3, 2)), [[0, 1, 2]], "xy"), "row 0 has no volume"),
-    (lambda: Mesh(np.eye(3)[:, :2], [[0, 1, 3]], "xy"), "rows of 3 points"),
+    (lambda: Mesh(np.eye(3)[:, :2], [[0, 1, 3]], "xy"), "the 3 rows of `points`"),
     (lambda: Mesh(np.eye(3), [[0, 1, 2]], "xy"), "`points` must have 2 columns"),
     (lambda: Mesh(np.eye(3)[:, :2], [[0, 1]], "xy"), "rows of 3 indices"),
     (lambda: Mesh(np.zeros((3, 1)), [[0, 1]], "x"), "2 or 3 coordinates"),
     (lambda: PointCloud([[0, 0]], "xy"), "at least two rows"),
-    (lambda: PointCloud([[0, 0], [1, 0]], "xy"), "no coordinate the same"),
+    (lambda: PointCloud([[0, 0], [1, 0]], "xy"), "no coordinate may be equal"),
     (lambda: PointCloud([0, 1], "xy"), "`points` must be rows of 2 finite"),
     (
         lambda: PointCloud(EDGE, "xy", boundary=EDGE, normals=OUT[1:]),
@@ -404,10 +412,10 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("mistake", "words"), MISTAKES, ids=range(len(MISTAKES)))
-def test_mistakes_are_explained(mistake, words, as_a_user):
-    with pytest.raises(ValueError, match=words):
-        mistake()
+def test_errors_explain_the_mistake(as_a_user):
+    for mistake, words in ERRORS:
+        with pytest.raises(ValueError, match=words):
+            mistake()
 
 
 def test_products_are_found():
