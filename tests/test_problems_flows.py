@@ -10,7 +10,7 @@ import pytest
 from numpy.polynomial import Polynomial
 from numpy.polynomial.chebyshev import cheb2poly
 
-from vrba.fields import Field, closure, coordinate_jets, propagate
+from vrba.fields import Field, coordinate_jets, downward_closure, propagate
 from vrba.models import MLP
 from vrba.problems import (
     Ansatz,
@@ -38,7 +38,7 @@ AXIS = np.linspace(0, 1, 41)
 
 def jets(fns, points, order):
     """Derivatives of functions of `x` and `y` at each point, by index."""
-    wanted = closure([(i, order - i) for i in range(order + 1)])
+    wanted = downward_closure([(i, order - i) for i in range(order + 1)])
 
     def at(point):
         zero = jnp.zeros((), point.dtype)

@@ -8,7 +8,7 @@ from rooms import concrete
 from scipy.stats import qmc
 
 from vrba.domains import Box
-from vrba.fields import closure, coordinate_jets, propagate
+from vrba.fields import coordinate_jets, downward_closure, propagate
 from vrba.models import MLP, Embedding, Network, Tanh
 from vrba.problems import (
     AbstractCondition,
@@ -134,7 +134,7 @@ def test_contains_is_closed():
 def test_embedding_scales_and_closes_the_circle():
     embedding = Embedding((0.0, -1.0), (2.0, 3.0), (0, 3))
     points = jnp.array([[0.0, -1.0], [2.0, 3.0], [0.5, 0.3], [0.5, 4.3]])
-    indices = closure([(1, 3)])
+    indices = downward_closure([(1, 3)])
     run = lambda p: propagate(embedding, coordinate_jets(p, 2), indices)
     jets = jax.jit(jax.vmap(run), compiler_options=QUICK)(points)
     values = jets[0, 0]

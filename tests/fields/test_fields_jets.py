@@ -9,11 +9,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vrba.fields import closure, compose, multiply, repeated_derivatives
+from vrba.fields import compose, downward_closure, multiply, repeated_derivatives
 
 ORDERS = st.tuples(st.integers(0, 3), st.integers(0, 3))
 TOP = (3, 2)
-BELOW = closure([TOP])
+BELOW = downward_closure([TOP])
 
 
 def jet_of(numbers):
@@ -33,14 +33,14 @@ def assert_same(this, that, tolerance=1e-11):
 
 @given(st.lists(ORDERS, min_size=1, max_size=4))
 def test_closure_is_the_smallest_set_with_all_lower_derivatives(indices):
-    found = closure(indices)
+    found = downward_closure(indices)
     assert set(indices) <= found and (0, 0) in found
-    assert closure(found) == found
+    assert downward_closure(found) == found
     is_below = lambda a, b: all(x <= y for x, y in zip(a, b, strict=True))
     grid = itertools.product(range(4), repeat=2)
     assert found == {i for i in grid if any(is_below(i, top) for top in indices)}
     top = indices[0]
-    assert len(closure([top])) == (top[0] + 1) * (top[1] + 1)
+    assert len(downward_closure([top])) == (top[0] + 1) * (top[1] + 1)
 
 
 @given(JETS, JETS, JETS)
@@ -57,7 +57,7 @@ def test_products_of_jets_are_products(a, b, c):
     for i in BELOW:  # as polynomials
         expected = sum(
             terms[j] * b[i[0] - j[0], i[1] - j[1]] / factor((i[0] - j[0], i[1] - j[1]))
-            for j in closure([i])
+            for j in downward_closure([i])
         )
         np.testing.assert_allclose(apart[0][i], factor(i) * expected, 1e-11, 1e-11)
 
@@ -90,7 +90,7 @@ def test_compositions_count_the_partitions_of_a_set():
         ((2, 2), 15),
         ((0, 5), 52),
     ]:
-        inner = dict.fromkeys(closure([index]), 1)
+        inner = dict.fromkeys(downward_closure([index]), 1)
         assert compose([1] * 6, inner, frozenset([index])) == {index: bell}
 
 

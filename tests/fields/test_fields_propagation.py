@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.fields.cases import MATRIX, PLACE, QUICK, ROW, nested, operations
-from vrba.fields import closure, coordinate_jets, propagate
+from vrba.fields import coordinate_jets, downward_closure, propagate
 
 
 @jax.custom_jvp
@@ -127,7 +127,7 @@ def worst(jets, expected):
 @pytest.mark.parametrize("group", sorted(GROUPS))
 def test_general_rule_is_nested_differentiation(group):
     path = PATHS.get(group, (0, 1))
-    indices = closure([(path.count(0), path.count(1))])
+    indices = downward_closure([(path.count(0), path.count(1))])
 
     @partial(jax.jit, compiler_options=QUICK)
     def run(point):
@@ -180,7 +180,7 @@ UNARY = {
 def test_elementwise_functions_against_mpmath():
     inner = lambda x: (2 + x + x * x) / 5
 
-    (jet,), indices = coordinate_jets(jnp.array([0.25]), 1), closure([(2,)])
+    (jet,), indices = coordinate_jets(jnp.array([0.25]), 1), downward_closure([(2,)])
     found = {
         name: propagate(lambda x, fn=fn: fn(inner(x)), [jet], indices)
         for name, (fn, _) in UNARY.items()
@@ -202,7 +202,7 @@ def test_known_operations_are_not_differentiated_by_nesting(monkeypatch):
     rule = "vrba.fields.propagation._differentiate_nested"
     monkeypatch.setattr(rule, refuse)
     run = lambda fn: jax.eval_shape(
-        lambda p: propagate(fn, coordinate_jets(p, 2), closure([(1, 1)])),
+        lambda p: propagate(fn, coordinate_jets(p, 2), downward_closure([(1, 1)])),
         jnp.asarray(PLACE),
     )
     known = GROUPS["linear"] | GROUPS["products"]
@@ -244,7 +244,7 @@ def test_integers_booleans_and_constants_have_no_derivatives():
         return {"fixed": [place, step, x > t, 3, 1.0, jnp.asarray(ROW)], "varies": t}
 
     point = jnp.asarray(PLACE)
-    jets = propagate(fn, coordinate_jets(point, 2), closure([(1, 1)]))
+    jets = propagate(fn, coordinate_jets(point, 2), downward_closure([(1, 1)]))
     for jet, value in zip(jets["fixed"], fn(*point)["fixed"], strict=True):
         assert list(jet) == [(0, 0)] and isinstance(jet[0, 0], jax.Array)
         np.testing.assert_array_equal(jet[0, 0], value)
@@ -258,7 +258,7 @@ def test_a_loop_with_integers_has_derivatives_only_of_the_rest():
 
     @partial(jax.jit, compiler_options=QUICK)
     def run(point):
-        return propagate(fn, coordinate_jets(point, 2), closure([(1, 1)]))
+        return propagate(fn, coordinate_jets(point, 2), downward_closure([(1, 1)]))
 
     (count, varying), counts = run(jnp.asarray(PLACE))
     assert list(count) == list(counts) == [(0, 0)] and count[0, 0] == 3
@@ -270,13 +270,13 @@ def test_the_general_rule_computes_only_what_is_requested():
     fn = lambda t, x: jnp.vdot(jnp.exp(jnp.sin(rows)), jnp.tanh(rows * (t + x)))
     run = lambda indices: lambda p: propagate(fn, coordinate_jets(p, 2), indices)
     for tops in ([(0, 0)], [(1, 0)], [(1, 0), (0, 2)], [(2, 2)]):
-        requested = closure(tops)
+        requested = downward_closure(tops)
         assert set(jax.eval_shape(run(requested), jnp.asarray(PLACE))) == requested
         counts = operations(run(requested), jnp.asarray(PLACE))
         assert counts["sin"] == counts["exp"] == 1  # they depend on no coordinate
         assert counts["dot_general"] == len(requested)
     one_sided = propagate(
-        lambda t, x: jnp.sin(t), coordinate_jets(rows, 2), closure([(2, 2)])
+        lambda t, x: jnp.sin(t), coordinate_jets(rows, 2), downward_closure([(2, 2)])
     )
     assert set(one_sided) == {(0, 0), (1, 0), (2, 0)}
 
@@ -291,7 +291,7 @@ def test_float32_stays_float32():
     def run(point):
         return propagate(fn, coordinate_jets(point, 2), requested)
 
-    requested = closure([(1, 1)])
+    requested = downward_closure([(1, 1)])
     jet = run(jnp.asarray(PLACE, jnp.float32))
     assert set(jet) == requested
     assert all(part.dtype == jnp.float32 for part in jet.values())

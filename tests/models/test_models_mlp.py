@@ -9,14 +9,14 @@ import pytest
 
 from tests.fields.cases import PLACE, QUICK, nested, operations
 from tests.rooms import concrete
-from vrba.fields import closure, coordinate_jets, propagate
+from vrba.fields import coordinate_jets, downward_closure, propagate
 from vrba.models import MLP, AbstractActivation, FanIn, Network, Tanh
 
 ACTIVATIONS = {
     cls.__name__: cls() for cls in concrete("vrba.models", AbstractActivation)
 }
 EACH_ACTIVATION = pytest.mark.parametrize("name", sorted(ACTIVATIONS))
-FIFTH = closure([(4, 1)])
+FIFTH = downward_closure([(4, 1)])
 
 
 def some_network(activation, dtype=float):
@@ -96,7 +96,7 @@ def test_activations_have_the_right_derivatives(name):
 def test_a_network_computes_only_what_is_requested():
     network, point = some_network(Tanh()), jnp.asarray(PLACE)
     inputs = lambda p: {(0, 0): p, (1, 0): jnp.eye(2)[0], (0, 1): jnp.eye(2)[1]}
-    requested = closure([(1, 0), (0, 2)])
+    requested = downward_closure([(1, 0), (0, 2)])
     run = lambda p: propagate(network, [inputs(p)], requested)
     assert set(jax.eval_shape(run, point)) == requested
     counts = operations(run, point)
@@ -124,7 +124,7 @@ def test_gradients_of_a_residual_over_many_points():
         twice, once = nested(fn, point, 1, 1), nested(fn, point, 0)
         return once[1, 0][0][0] + once[0, 0][0][1] * twice[0, 2][0][0]
 
-    requested = closure([(1, 0), (0, 2)])
+    requested = downward_closure([(1, 0), (0, 2)])
     results = []
     for residual in (by_jets, by_nesting):
         mean = lambda params, residual=residual: jnp.mean(
@@ -137,7 +137,7 @@ def test_gradients_of_a_residual_over_many_points():
 
 
 def test_float32_stays_float32():
-    network, requested = some_network(Tanh(), jnp.float32), closure([(1, 1)])
+    network, requested = some_network(Tanh(), jnp.float32), downward_closure([(1, 1)])
 
     def run(point):
         inputs = propagate(

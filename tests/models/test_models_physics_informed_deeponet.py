@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import vrba
-from vrba.fields import closure, coordinate_jets, propagate
+from vrba.fields import coordinate_jets, downward_closure, propagate
 from vrba.models import (
     MLP,
     AbstractArchitecture,
@@ -84,7 +84,7 @@ def jets_of(network, point, indices):
 @pytest.mark.parametrize("trunk", [MLP(4, 2), SineOfLinear()], ids=["MLP", "own"])
 def test_derivatives_agree_with_jax(trunk):
     model = PhysicsInformedDeepONet(("b", "a"), branch=MLP(5, 1), trunk=trunk, latent=3)
-    network, indices = network_of(model), closure(TOP)
+    network, indices = network_of(model), downward_closure(TOP)
     own, general = jax.jit(lambda p: jets_of(network, p, indices))(POINT)
     fn = lambda p: network(EMBEDDING(*p))
     true = jax.jit(lambda p: {i: derived(fn, i)(p) for i in indices})(POINT)
@@ -97,7 +97,7 @@ def test_derivatives_agree_with_jax(trunk):
 
 def test_gradient_and_hessian_by_places():
     network = network_of(SMALL, 1)
-    indices = closure([(0, 0, 2, 0), (2, 0, 0, 0), (1, 0, 1, 0)])
+    indices = downward_closure([(0, 0, 2, 0), (2, 0, 0, 0), (1, 0, 1, 0)])
     own, _ = jax.jit(lambda p: jets_of(network, p, indices))(POINT)
     fn = lambda p: network(EMBEDDING(*p))[0]
     gradient, hessian = jax.jit(lambda p: (jax.grad(fn)(p), jax.hessian(fn)(p)))(POINT)
@@ -123,8 +123,8 @@ def num_products(indices):
 
 
 def test_derivatives_by_places_need_only_the_trunk():
-    value, twice = closure([(0, 0, 0, 0)]), closure([(0, 0, 2, 0)])
-    of_function = closure([(0, 2, 0, 0)])
+    value, twice = downward_closure([(0, 0, 0, 0)]), downward_closure([(0, 0, 2, 0)])
+    of_function = downward_closure([(0, 2, 0, 0)])
     branch, trunk = 2, 3  # layers
     assert num_products(value) == branch + trunk
     # The first derivative needs all layers. The second needs those behind an

@@ -12,7 +12,7 @@ import numpy as np
 _DEFAULT_CACHE_BYTES = 1 << 20
 
 
-def in_blocks(fn: Callable[[Any], Any], rows: Any, block_size: int) -> Any:
+def map_in_blocks(fn: Callable[[Any], Any], rows: Any, block_size: int) -> Any:
     """Map `fn` over the rows of a pytree of arrays, block by block."""
     count = jax.tree.leaves(rows)[0].shape[0]
     if count <= block_size:

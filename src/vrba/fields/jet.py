@@ -18,7 +18,7 @@ Jet = dict[Index, Any]
 """Derivatives by index; a missing one is zero."""
 
 
-def closure(indices: Iterable[Index]) -> frozenset[Index]:
+def downward_closure(indices: Iterable[Index]) -> frozenset[Index]:
     """Add all lower derivatives, which the rules for products and compositions need."""
     lower = [itertools.product(*(range(n + 1) for n in index)) for index in indices]
     return frozenset(itertools.chain.from_iterable(lower))

@@ -52,7 +52,7 @@ def propagate(
 ) -> Any:
     """Return the derivatives `indices` of `fn(*inputs)`: a pytree of jets.
 
-    `indices` must hold all lower derivatives too (see `closure`).
+    `indices` must hold all lower derivatives too (see `downward_closure`).
     """
     if isinstance(fn, AbstractPropagated) and len(inputs) == 1:
         return fn.propagate(inputs[0], indices)

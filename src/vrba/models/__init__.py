@@ -2,7 +2,6 @@
 
 from ._base import AbstractArchitecture as AbstractArchitecture
 from ._base import AbstractOperatorArchitecture as AbstractOperatorArchitecture
-from ._unet_layers import Convolution as Convolution
 from .activations import GELU as GELU
 from .activations import AbstractActivation as AbstractActivation
 from .activations import SiLU as SiLU
@@ -32,3 +31,4 @@ from .physics_informed_deeponet import (
 )
 from .tc_unet import TimeConditionedOperator as TimeConditionedOperator
 from .tc_unet import TimeConditionedUNet as TimeConditionedUNet
+from .unet_layers import Convolution as Convolution

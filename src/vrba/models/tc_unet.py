@@ -23,7 +23,8 @@ from ._layers import (
     check_shapes,
     draw_parameters,
 )
-from ._unet_layers import (
+from .activations import GELU, AbstractActivation, SiLU
+from .unet_layers import (
     Attention,
     Convolution,
     LinearAttention,
@@ -35,7 +36,6 @@ from ._unet_layers import (
     space_to_depth,
     upsample,
 )
-from .activations import GELU, AbstractActivation, SiLU
 
 Field = Float[Array, "_ _ _"]
 

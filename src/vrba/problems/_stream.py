@@ -10,7 +10,7 @@ from numpy.polynomial import chebyshev
 from scipy.special import roots_jacobi
 
 from ..core import precision
-from ..fields import Index, closure, propagate
+from ..fields import Index, downward_closure, propagate
 
 Matrix = Float[np.ndarray, "_ _"]
 Axis = Float[np.ndarray, " _"]
@@ -90,7 +90,7 @@ def _derivatives(
 ) -> dict[Index, Matrix]:
     """Derivatives of a function of one point on a grid, in blocks of points: with one
     shape, every operation is compiled once."""
-    wanted = closure(orders)
+    wanted = downward_closure(orders)
     grid = np.meshgrid(x, y, indexing="ij")
     rows = np.stack([np.ravel(g) for g in grid])
     num_points = rows.shape[1]

@@ -12,7 +12,15 @@ from jaxtyping import Array, Float
 
 from ..core import InputError
 from ..domains import AbstractDomain
-from ..fields import Field, Index, Jet, closure, coordinate_jets, propagate, value_of
+from ..fields import (
+    Field,
+    Index,
+    Jet,
+    coordinate_jets,
+    downward_closure,
+    propagate,
+    value_of,
+)
 from ._base import Problem
 from .arguments import check_order
 from .conditions import AbstractCondition, Ansatz, FourierFeatures, Periodic
@@ -74,7 +82,7 @@ class Formulation(eqx.Module):
     ) -> dict[str, Jet]:
         """The derivatives of every field at one point."""
         names, coordinates = self.problem.fields, self.domain.coordinates
-        wanted = closure(indices)
+        wanted = downward_closure(indices)
         network, _ = opened(network, self.problem.unknowns)
         jets = coordinate_jets(point, len(coordinates))
         inputs = propagate(embedding, jets, wanted)

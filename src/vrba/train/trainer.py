@@ -20,7 +20,7 @@ from ..core import (
     float_dtype,
     select_tree,
 )
-from ..fields import choose_block_size, closure, in_blocks
+from ..fields import choose_block_size, downward_closure, map_in_blocks
 from ..models import Embedding
 from ..optim import LeastSquares, PointTerm, Sequence, Steps, advance
 from ..problems import (
@@ -91,7 +91,7 @@ class Trainer(AbstractTrainer):
         self.block_size = recipe.block_size or self._fitting_block(residuals, dtype)
 
     def _fitting_block(self, residuals: dict[str, Residual], dtype: Any) -> int:
-        num_channels = max(len(closure(r.indices)) for r in residuals.values())
+        num_channels = max(len(downward_closure(r.indices)) for r in residuals.values())
         width = getattr(self.recipe.model, "width", 32)
         return choose_block_size(num_channels * width, dtype)
 
@@ -357,7 +357,7 @@ def _residual(trainer, params, name, rows):
 
 @eqx.filter_jit
 def _evaluated(term, params, rows, block_size):
-    return in_blocks(lambda row: term(params, row), rows, block_size)
+    return map_in_blocks(lambda row: term(params, row), rows, block_size)
 
 
 @eqx.filter_jit
@@ -383,4 +383,4 @@ def _fields(trainer, params, points):
         )
         return {name: jet[zero] for name, jet in jets.items()}
 
-    return in_blocks(at, points, trainer.block_size)
+    return map_in_blocks(at, points, trainer.block_size)
