@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from vrba.models._convolution import Convolution
+from vrba.models import Convolution
 
 from .timing import time_together
 

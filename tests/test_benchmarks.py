@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from vrba.train import Recipe
 
 from benchmarks import CASES, behind, results, shelf, study_page, variants
 from benchmarks import study as study_module
@@ -30,7 +31,6 @@ from benchmarks.peers.runs import Settings, run_all
 from benchmarks.study import Group, Study
 from vrba.core import Status
 from vrba.problems import Burgers
-from vrba.train import Recipe
 
 PEER = next(arm for arm in ARMS if not arm.is_own)
 OWN = next(arm for arm in ARMS if arm.name == page.OWN)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from cli_cases import call
 from scipy.io import netcdf_file
+from vrba.train import Solution
 
 import vrba
 from vrba.cli import drawing, solve
@@ -22,7 +23,6 @@ from vrba.cli.names import known_optimizers, known_policies, known_problems, mak
 from vrba.cli.recipe import RecipeFlags, new_recipe
 from vrba.cli.retelling import retold
 from vrba.cli.target import folder_for, free_folder, load_problem, parse_settings
-from vrba.train import Solution
 
 pytestmark = pytest.mark.xdist_group("cli")  # one folder, and what is compiled
 

@@ -18,6 +18,7 @@ import pytest
 from cli_cases import call, children_that_share
 from rich.console import Console
 from rooms import concrete
+from vrba.train import Trainer
 from vrba.train.loop import watch_signals
 
 import vrba
@@ -34,7 +35,6 @@ from vrba.core import append_line
 from vrba.problems import EQUATIONS, Formulation
 from vrba.report import Board
 from vrba.report.summary import summarise
-from vrba.train import Trainer
 
 pytestmark = pytest.mark.xdist_group("compare")  # one folder
 

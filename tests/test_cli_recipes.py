@@ -8,6 +8,7 @@ import numpy as np
 import optax
 import pytest
 from cli_cases import call
+from vrba.train import GradientNorms, RunFolder, published
 from vrba.train.recipe import num_params_of
 from vrba.train.run_folder import describe_problem
 
@@ -19,7 +20,6 @@ from vrba.cli.recipe import RecipeFlags, dtype_asked, new_recipe, resumed_recipe
 from vrba.core import describe, use_precision
 from vrba.fields import Field
 from vrba.problems import AllenCahn, Burgers, Formulation, Poisson
-from vrba.train import GradientNorms, RunFolder, published
 
 pytestmark = pytest.mark.xdist_group("recipes")  # one folder
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
-from tests.pinn.cases import Decay, tiny_recipe
+from vrba.train import Silent
 
 import vrba
+from tests.pinn.cases import Decay, tiny_recipe
 from vrba.cli.target import load_problem
-from vrba.train import Silent
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 # fast_wave is `Advection` without `FourierFeatures`

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from numpy.polynomial import Polynomial
 from numpy.polynomial.chebyshev import cheb2poly
+from vrba.train import Recipe, Trainer, default_recipe
 
 from vrba import problems, train
-from vrba.fields import Field, closure, coordinate_jets, propagate
+from vrba.fields import Field, coordinate_jets, downward_closure, propagate
 from vrba.models import MLP
 from vrba.problems import (
     Ansatz,
@@ -24,7 +25,6 @@ from vrba.problems import (
     PlateWithHole,
     Reference,
 )
-from vrba.train import Recipe, Trainer, default_recipe
 
 cavity = problems.cavity
 kirsch = problems.plate_with_hole.kirsch
@@ -36,7 +36,7 @@ AXIS = np.linspace(0, 1, 41)
 
 def jets(fns, points, order):
     """Derivatives of functions of `x` and `y` at each point, by index."""
-    wanted = closure([(i, order - i) for i in range(order + 1)])
+    wanted = downward_closure([(i, order - i) for i in range(order + 1)])
 
     def at(point):
         zero = jnp.zeros((), point.dtype)

@@ -8,7 +8,7 @@ from scipy.stats import qmc
 
 from tests.rooms import concrete
 from vrba.domains import Box
-from vrba.fields import closure, coordinate_jets, propagate
+from vrba.fields import coordinate_jets, downward_closure, propagate
 from vrba.models import MLP, Embedding, Network, Tanh
 from vrba.problems import (
     AbstractCondition,
@@ -134,7 +134,7 @@ def test_contains_is_closed():
 def test_embedding_scales_and_closes_the_circle():
     embedding = Embedding((0.0, -1.0), (2.0, 3.0), (0, 3))
     points = jnp.array([[0.0, -1.0], [2.0, 3.0], [0.5, 0.3], [0.5, 4.3]])
-    indices = closure([(1, 3)])
+    indices = downward_closure([(1, 3)])
     run = lambda p: propagate(embedding, coordinate_jets(p, 2), indices)
     jets = jax.jit(jax.vmap(run), compiler_options=QUICK)(points)
     values = jets[0, 0]
@@ -459,8 +459,8 @@ MISTAKES = {
         (lambda: Embedding((0,), (1,), (-1,)), "`modes` at least 0"),
         (lambda: MLP(width=0), "`width` must be at least 1"),
         (lambda: MLP(depth=0), "`depth` must be at least 1"),
-        (lambda: Embedding((0,), (1,), (0,), (1, 1)), "`waves` must have an entry"),
-        (lambda: Embedding((0,), (1,), (0,), (-1,)), "`waves` must .* at least 0"),
+        (lambda: Embedding((0,), (1,), (0,), (1, 1)), "must have an entry"),
+        (lambda: Embedding((0,), (1,), (0,), (-1,)), "num_freq.* at least 0"),
         (lambda: Periodic("x", modes=0), "`modes` must be at least 1"),
         (lambda: FourierFeatures("x", modes=0), "`modes` must be at least 1"),
         (lambda: Penalty(weight=0.0), "`weight` must be"),
@@ -571,7 +571,7 @@ MISTAKES = {
             law_of(lambda u, x: {"a": jax.lax.complex(u.x, x)}),
             "`a` must be a real number, got complex",
         ),
-        (law_of(lambda u, x: {"a": u.y}), "`u.y` asks for a derivative by `y`"),
+        (law_of(lambda u, x: {"a": u.y}), "`u.y` is a derivative by `y`"),
         (law_of(lambda u, x: {"a": u.d("xx")}), "derivative by `xx`"),
     ],
     "values": [

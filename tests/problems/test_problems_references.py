@@ -11,7 +11,7 @@ import pytest
 from scipy import integrate
 
 from vrba import problems
-from vrba.fields import Field, closure, coordinate_jets, propagate
+from vrba.fields import Field, coordinate_jets, downward_closure, propagate
 from vrba.problems import AllenCahn, Ansatz, Burgers, Initial, KdV, Periodic
 
 allen_cahn = problems.allen_cahn
@@ -39,7 +39,7 @@ def ansatz(problem):
 
 def jets(fn, points, *indices):
     """Derivatives of a function of `t` and `x` at each point, by index."""
-    wanted = closure(indices)
+    wanted = downward_closure(indices)
 
     def at(point):
         found = propagate(fn, coordinate_jets(point, 2), wanted)

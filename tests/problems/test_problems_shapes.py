@@ -8,13 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.io import netcdf_file
-from tests.pinn.cases import tiny_recipe
+from vrba.train import Trainer
 
 import vrba
+from tests.pinn.cases import tiny_recipe
 from vrba import optim
 from vrba.problems import Formulation
 from vrba.report import plot_solution, write_figures
-from vrba.train import Trainer
 
 HOLE, PLATE = vrba.Disk(0.5, x=0.2, y=0.1), vrba.Box(x=(-1, 1), y=(-1, 1))
 SHAPE = vrba.Box(t=(0, 2)) * (PLATE - HOLE)

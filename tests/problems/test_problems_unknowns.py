@@ -8,12 +8,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tests.pinn.cases import decay_ansatz, tiny_recipe
+from vrba.train import Silent, Trainer
 
 import vrba
+from tests.pinn.cases import decay_ansatz, tiny_recipe
 from vrba import optim, problems
 from vrba.problems import Burgers, Formulation, InverseBurgers, InverseHeat
-from vrba.train import Silent, Trainer
 
 cole_hopf = problems.burgers.cole_hopf
 pytestmark = pytest.mark.xdist_group("train")

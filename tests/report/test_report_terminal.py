@@ -7,11 +7,11 @@ import struct
 
 import pytest
 from rich.console import Console
+from vrba.train import Lines, Several
 
 from tests.report.run_cases import PLAN, add_collapse, make_entry, make_result, make_run
 from vrba.core import AbstractCallback, append_line, save_tree
 from vrba.report import Panel, TensorBoard, watch
-from vrba.train import Lines, Several
 
 ENTRY = {
     "step": 15,

@@ -8,73 +8,77 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ..core import InputError
-from ._patch import AbstractFace, AbstractPatch, Fixed
-from ._spread import Keep, count_members, kept_measures, spread
+from ._regions import AbstractFace, AbstractRegion, FixedValues
+from ._sampling import KeepFn, count_available, estimate_measures, sample_regions
 
 if TYPE_CHECKING:
-    from .difference import Difference
-    from .intersection import Intersection
+    from .combinations import Difference, Intersection
+    from .combinations import Union as Joined
     from .product import Product
-    from .union import Union as Joined
 
-On = Union[str, "AbstractDomain", None]
-Bounded = tuple[Float[np.ndarray, "points dim"], Float[np.ndarray, "points dim"]]
+BoundaryPart = Union[str, "AbstractDomain", None]
+PointsAndNormals = tuple[
+    Float[np.ndarray, "points dim"], Float[np.ndarray, "points dim"]
+]
 
 _ROUNDING = 1e-12
-_MEASURED = 14  # doublings of points
-_RESERVED = ("d", "value")
+_LOG2_MEASURE = 14  # points of an estimated measure
+_RESERVED = ("d", "value")  # attributes of fields
 
 
 class AbstractDomain(eqx.Module):
-    """A set of points with named coordinates. Points are drawn on the host.
+    """A set of points with named coordinates. NumPy samples them, not JAX.
 
-    A shape says how deep points lie in it, and of which faces its boundary is made; the
-    rest follows. `|`, `&` and `-` combine shapes, `*` adds coordinates.
+    A shape implements five methods: `coordinates`, `bounds`, `depth`, `interior` and
+    `faces`. `|`, `&` and `-` combine shapes, `*` adds coordinates.
     """
 
     @property
     @abc.abstractmethod
     def coordinates(self) -> tuple[str, ...]:
-        """The names, in the order in which equations take them."""
+        """The names, in the order of the arguments of equations."""
 
     @abc.abstractmethod
     def bounds(self, coordinate: str) -> tuple[float, float]:
-        """The smallest and the largest value of a coordinate."""
+        """Return the smallest and the largest value of a coordinate."""
 
     @abc.abstractmethod
     def depth(
         self, points: Float[np.ndarray, "points dim"]
     ) -> Float[np.ndarray, " points"]:
-        """How far inside points lie, relative to the size of the shape: zero on the
-        boundary, negative outside."""
+        """Return how far inside points are, relative to the size of the shape.
+
+        The depth is zero on the boundary and negative outside.
+        """
 
     @abc.abstractmethod
-    def inside(self, fixed: Fixed) -> AbstractPatch:
-        """How points inside are made, where some coordinates have a fixed value."""
+    def interior(self, fixed: FixedValues) -> AbstractRegion:
+        """Return the region of points inside with fixed values of some coordinates."""
 
     @abc.abstractmethod
     def faces(self) -> list[AbstractFace]:
-        """The pieces of the boundary."""
+        """Return the pieces of the boundary."""
 
     @property
     def extent(self) -> float:
-        """How far it reaches, in the coordinate where it reaches least."""
+        """The length of the shortest interval of a coordinate."""
         ends = [self.bounds(name) for name in self.coordinates]
         return min(upper - lower for lower, upper in ends)
 
     def contains(
         self, points: Float[np.ndarray, "points dim"]
     ) -> Bool[np.ndarray, " points"]:
-        """Which points are inside or on the boundary."""
+        """Return which points are inside or on the boundary."""
         return self.depth(points) >= -_ROUNDING
 
     def sample(
         self, num_points: int, *, seed: int
     ) -> Float[np.ndarray, "{num_points} dim"]:
-        """Evenly spread points inside, in random order."""
-        _check_available(num_points, self.num_available)
+        """Sample points inside uniformly, by a low-discrepancy sequence."""
+        _check_num_points(num_points, self.num_available)
         name = f"inside the {type(self).__name__}"
-        return spread([self.inside({})], num_points, seed=seed, name=name)[0]
+        regions = [self.interior({})]
+        return sample_regions(regions, num_points, seed=seed, name=name)[0]
 
     def sample_face(
         self,
@@ -83,31 +87,38 @@ class AbstractDomain(eqx.Module):
         value: float | int,
         *,
         seed: int,
-        where: Keep | None = None,
+        where: KeepFn | None = None,
     ) -> Float[np.ndarray, "{num_points} dim"]:
-        """Evenly spread points where a coordinate has the given value."""
+        """Sample points uniformly where a coordinate has the given value."""
         self.position(coordinate)
-        patch = self.inside({coordinate: float(value)})
+        regions = [self.interior({coordinate: float(value)})]
         name = f"in the {type(self).__name__} at {coordinate} = {value:g}"
-        return spread([patch], num_points, seed=seed, keep=where, name=name)[0]
+        found = sample_regions(regions, num_points, seed=seed, keep_fn=where, name=name)
+        return found[0]
 
     def boundary(
-        self, num_points: int, *, seed: int, on: On = None, where: Keep | None = None
-    ) -> Bounded:
-        """Evenly spread points of the boundary, in random order, with outward normals.
+        self,
+        num_points: int,
+        *,
+        seed: int,
+        on: BoundaryPart = None,
+        where: KeepFn | None = None,
+    ) -> PointsAndNormals:
+        """Sample points of the boundary uniformly, with outward normals.
 
-        `on` chooses a part of it: the faces across a coordinate, or what lies on the
-        boundary of another domain. `where` says which rows of points are wanted.
+        `on` selects a part of the boundary: the faces across a coordinate, or the
+        points on the boundary of another domain. `where` returns which rows of points
+        to keep.
         """
-        faces, keep = self._part(on, where)
+        faces, keep_fn = self._part(on, where)
         name = f"on the {self._part_name(on)}"
-        _check_available(num_points, count_members(faces, keep))
-        return spread(faces, num_points, seed=seed, keep=keep, name=name)
+        _check_num_points(num_points, count_available(faces, keep_fn))
+        return sample_regions(faces, num_points, seed=seed, keep_fn=keep_fn, name=name)
 
     def normal(
         self, points: Float[np.ndarray, "points dim"]
     ) -> Float[np.ndarray, "points dim"]:
-        """Outward unit normals of points on the boundary; on an edge, of one side."""
+        """Return outward unit normals on the boundary; on an edge, that of one face."""
         normals = self.normals_at(points)
         is_off = ~np.any(np.nan_to_num(normals), axis=1)
         if np.any(is_off):
@@ -121,7 +132,7 @@ class AbstractDomain(eqx.Module):
     def normals_at(
         self, points: Float[np.ndarray, "points dim"]
     ) -> Float[np.ndarray, "points dim"]:
-        """Outward unit normals of points on the boundary; NaN for other points."""
+        """Return outward unit normals on the boundary; NaN for other points."""
         normals = np.full(points.shape, np.nan)
         for face in self.faces():
             is_open = np.isnan(normals[:, 0])
@@ -129,39 +140,40 @@ class AbstractDomain(eqx.Module):
         return normals
 
     def planes(self, coordinate: str) -> list[float]:
-        """The values of a coordinate at which the boundary has a face across it."""
+        """Return the values of a coordinate at the faces across it."""
         self.position(coordinate)
         faces = [f for f in self.faces() if f.plane and f.plane[0] == coordinate]
-        kept = kept_measures(faces, None)
-        pairs = [(f.plane, m) for f, m in zip(faces, kept, strict=True)]
+        measures = estimate_measures(faces, None)
+        pairs = [(f.plane, m) for f, m in zip(faces, measures, strict=True)]
         return sorted({plane[1] for plane, m in pairs if plane and m > 0})
 
     @property
     def num_available(self) -> int | None:
-        """How many points there are inside, if not endlessly many."""
-        return count_members([self.inside({})])
+        """The number of points inside if it is finite, else None."""
+        return count_available([self.interior({})])
 
     def num_on_face(
-        self, coordinate: str, value: float | int, where: Keep | None = None
+        self, coordinate: str, value: float | int, where: KeepFn | None = None
     ) -> int | None:
-        """How many points there are where a coordinate has the given value, if not
-        endlessly many."""
-        return count_members([self.inside({coordinate: float(value)})], where)
+        """Count the points where a coordinate has the given value; None if infinite."""
+        return count_available([self.interior({coordinate: float(value)})], where)
 
-    def num_on_boundary(self, on: On = None, where: Keep | None = None) -> int | None:
-        """How many points a part of the boundary has, if not endlessly many."""
-        return count_members(*self._part(on, where))
+    def num_on_boundary(
+        self, on: BoundaryPart = None, where: KeepFn | None = None
+    ) -> int | None:
+        """Count the points of a part of the boundary; None if infinite."""
+        return count_available(*self._part(on, where))
 
     def measure(self) -> float:
-        """The length, area or volume; for combined shapes from a share of points."""
-        return sum(kept_measures([self.inside({})], None, _MEASURED))
+        """Return the length, area or volume, estimated by sampling if not known."""
+        return sum(estimate_measures([self.interior({})], None, _LOG2_MEASURE))
 
-    def boundary_measure(self, on: On = None) -> float:
-        """The number of ends, length or area of the boundary or of a part of it."""
-        return sum(kept_measures(*self._part(on, None), _MEASURED))
+    def boundary_measure(self, on: BoundaryPart = None) -> float:
+        """Return the number of ends, length or area of the boundary or of a part."""
+        return sum(estimate_measures(*self._part(on, None), _LOG2_MEASURE))
 
     def position(self, coordinate: str) -> int:
-        """The place of a coordinate in the row of a point."""
+        """Return the column of a coordinate in arrays of points."""
         if coordinate not in self.coordinates:
             known = ", ".join(self.coordinates)
             raise InputError(
@@ -170,17 +182,17 @@ class AbstractDomain(eqx.Module):
         return self.coordinates.index(coordinate)
 
     def __or__(self, other: "AbstractDomain") -> "Joined":
-        from .union import Union as Joined
+        from .combinations import Union as Joined
 
         return Joined(self, other)
 
     def __and__(self, other: "AbstractDomain") -> "Intersection":
-        from .intersection import Intersection
+        from .combinations import Intersection
 
         return Intersection(self, other)
 
     def __sub__(self, other: "AbstractDomain") -> "Difference":
-        from .difference import Difference
+        from .combinations import Difference
 
         return Difference(self, other)
 
@@ -190,26 +202,26 @@ class AbstractDomain(eqx.Module):
         return Product(self, other)
 
     def _part(
-        self, on: On, where: Keep | None
-    ) -> tuple[list[AbstractFace], Keep | None]:
-        """The faces of a part of the boundary, and which of their points are in it."""
+        self, on: BoundaryPart, where: KeepFn | None
+    ) -> tuple[list[AbstractFace], KeepFn | None]:
+        """Return the faces of a part of the boundary, and a filter of their points."""
         faces = self.faces()
         if isinstance(on, str):
             self.position(on)
             faces = [f for f in faces if f.plane is not None and f.plane[0] == on]
         if not faces:
-            raise InputError(f"There is no {self._part_name(on)}.")
+            raise InputError(f"There is no {self._part_name(on)}: change `on`.")
         if on is None or on is self or isinstance(on, str):
             return faces, where
         columns = [self.position(name) for name in on.coordinates]
 
-        def keep(points):
+        def keep_fn(points):
             is_on = np.all(np.isfinite(on.normals_at(points[:, columns])), axis=1)
             return is_on if where is None else is_on & where(points)
 
-        return faces, keep
+        return faces, keep_fn
 
-    def _part_name(self, on: On) -> str:
+    def _part_name(self, on: BoundaryPart) -> str:
         own = f"boundary of the {type(self).__name__}"
         if isinstance(on, str):
             return f"face across `{on}` of the {own}"
@@ -219,12 +231,12 @@ class AbstractDomain(eqx.Module):
 
 
 def check_names(kind: str, names: tuple[str, ...]) -> None:
-    """Refuses names of coordinates that fields could not tell apart."""
+    """Raise if names of coordinates conflict with each other or with fields."""
     for name in names:
         if name in _RESERVED or name.startswith("_"):
             raise InputError(
-                f"`{kind}({name}=...)`: a coordinate cannot be called `{name}`, "
-                "which fields use themselves."
+                f"`{kind}({name}=...)`: a coordinate cannot be called `{name}`, an "
+                "attribute of fields; choose another name."
             )
         if len(name) > 1 and set(name) <= set(names):
             raise InputError(
@@ -233,6 +245,9 @@ def check_names(kind: str, names: tuple[str, ...]) -> None:
             )
 
 
-def _check_available(num_points: int, available: int | None) -> None:
+def _check_num_points(num_points: int, available: int | None) -> None:
     if available is not None and num_points > available:
-        raise InputError(f"`num_points` is {num_points}, there are {available} points.")
+        raise InputError(
+            f"`num_points` must be at most {available}, the number of points, got "
+            f"{num_points}."
+        )

@@ -4,18 +4,19 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
+from typing_extensions import override
 
 from ..core import InputError, is_number
 from ._base import AbstractDomain, check_names
-from ._patch import (
+from ._regions import (
     ON_BOUNDARY,
     AbstractFace,
-    AbstractPatch,
-    Bounding,
-    Fixed,
-    Placed,
+    AbstractRegion,
+    BoundingBoxRegion,
+    CubePoints,
+    FixedValues,
+    MappedPoints,
     Points,
-    Units,
 )
 
 Ends = tuple[float | int, float | int] | list[float | int]
@@ -36,92 +37,93 @@ class Box(AbstractDomain):
             if not is_pair or not -np.inf < pair[0] < pair[1] < np.inf:
                 raise InputError(
                     f"`Box({name}=...)` must be a lower and a larger upper end, got "
-                    f"{pair!r}."
+                    f"{pair!r}: write `Box({name}=(0, 1))`."
                 )
         self.ends = tuple((n, float(lo), float(hi)) for n, (lo, hi) in ends.items())
 
     @property
+    @override
     def coordinates(self) -> tuple[str, ...]:
-        """The names, in the order given."""
         return tuple(name for name, _, _ in self.ends)
 
+    @override
     def bounds(self, coordinate: str) -> tuple[float, float]:
-        """The lower and the upper end."""
         return self.ends[self.position(coordinate)][1:]
 
+    @override
     def depth(
         self, points: Float[np.ndarray, "points dim"]
     ) -> Float[np.ndarray, " points"]:
-        """The distance from the nearest end, relative to that between the ends."""
+        """Return the distance from the nearest end, relative to the interval."""
         lower, upper = self.corners()
         return np.min(np.minimum(points - lower, upper - points) / (upper - lower), 1)
 
-    def inside(self, fixed: Fixed) -> AbstractPatch:
-        """The box itself."""
-        return Bounding(self, fixed)
+    @override
+    def interior(self, fixed: FixedValues) -> AbstractRegion:
+        return BoundingBoxRegion(self, fixed)
 
+    @override
     def faces(self) -> list[AbstractFace]:
-        """Two for each coordinate."""
         sides = (False, True)
         return [BoxFace(self, n, side) for n in self.coordinates for side in sides]
 
     def corners(self) -> tuple[np.ndarray, np.ndarray]:
-        """All lower and all upper ends."""
+        """Return all lower and all upper ends."""
         lower = np.array([lo for _, lo, _ in self.ends])
         return lower, np.array([hi for _, _, hi in self.ends])
 
 
 @dataclass(frozen=True)
 class BoxFace(AbstractFace):
-    """Where a coordinate of a box is at its lower or upper end."""
+    """The face of a box at the lower or upper end of a coordinate."""
 
     box: Box
     coordinate: str
     is_upper: bool
 
     @property
+    @override
     def size(self) -> float:
-        """The distance from the other end."""
         lower, upper = self.box.bounds(self.coordinate)
         return upper - lower
 
     @property
+    @override
     def plane(self) -> tuple[str, float]:
-        """The end."""
         return self.coordinate, self.box.bounds(self.coordinate)[self.is_upper]
 
     @property
+    @override
     def measure(self) -> float:
-        """The product of the other extents."""
-        return self._patch().measure
+        return self._region().measure
 
     @property
-    def num_units(self) -> int:
-        """One for each other coordinate."""
-        return self._patch().num_units
+    @override
+    def cube_dim(self) -> int:
+        return self._region().cube_dim
 
     @property
-    def num_members(self) -> int | None:
-        """Endlessly many."""
+    @override
+    def num_available(self) -> int | None:
         return None
 
-    def place(self, units: Units) -> Placed:
-        """Points that are free in the other coordinates."""
-        points = self._patch().place(units).points
+    @override
+    def map_cube(self, cube_points: CubePoints) -> MappedPoints:
+        points = self._region().map_cube(cube_points).points
         normals = np.tile(self._normal(), (len(points), 1))
-        return Placed(points, normals, np.ones(len(points), bool))
+        return MappedPoints(points, normals, np.ones(len(points), bool))
 
+    @override
     def normals_at(self, points: Points) -> Points:
-        """One direction for all."""
         name, value = self.plane
         distance = points[:, self.box.position(name)] - value
         is_on = np.abs(distance) <= ON_BOUNDARY * self.size
         is_on &= self.box.depth(points) >= -ON_BOUNDARY
         return np.where(is_on[:, None], self._normal(), np.nan)
 
-    def _patch(self) -> AbstractPatch:
+    def _region(self) -> AbstractRegion:
         name, value = self.plane
-        return self.box.inside({name: value})
+        return self.box.interior({name: value})
 
     def _normal(self) -> np.ndarray:
         normal = np.zeros(len(self.box.ends))

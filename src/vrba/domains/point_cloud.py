@@ -1,4 +1,4 @@
-"""Points that were given, and no others."""
+"""A fixed list of points."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,29 +7,30 @@ from typing import Any
 import numpy as np
 import scipy
 from jaxtyping import Float
+from typing_extensions import override
 
 from ..core import InputError
 from ._base import AbstractDomain, check_names
-from ._patch import (
+from ._regions import (
     ON_BOUNDARY,
     AbstractFace,
-    AbstractPatch,
-    Fixed,
-    Placed,
+    AbstractRegion,
+    CubePoints,
+    FixedValues,
+    MappedPoints,
     Points,
-    Units,
 )
 
-_REACH = 2.0  # times the usual distance between neighbours
+_REACH = 2.0  # relative to the median distance between neighbours
 
 
 class PointCloud(AbstractDomain):
     """`PointCloud(points, ("x", "y"), boundary=..., normals=...)`: rows of coordinates
-    inside and, if there are any, on the boundary, there with outward normals.
+    inside, and optionally on the boundary, with outward normals there.
 
-    Training uses these points only. `contains` is true of points that are at most twice
-    as far from the cloud as neighbours in it usually are from each other. Volumes are
-    those of its bounding box.
+    Training uses only these points. `contains` is true up to a distance of twice the
+    median distance between neighbours in the cloud. Volumes are those of the bounding
+    box.
     """
 
     points: np.ndarray
@@ -54,29 +55,31 @@ class PointCloud(AbstractDomain):
             length = np.linalg.norm(found, axis=1, keepdims=True)
             if found.shape != self.boundary_points.shape or not np.all(length > 0):
                 raise InputError(
-                    "`normals` must be directions, one for each row of `boundary`, "
+                    "`normals` must be non-zero rows, one for each row of `boundary`, "
                     f"which has {len(self.boundary_points)}; got {len(found)}."
                 )
             self.boundary_normals = found / length
         if len(self.points) < 2 or not np.all(self.extents() > 0):
             raise InputError(
-                "`points` must be at least two rows, and no coordinate the same in all."
+                "`points` must have at least two rows, and no coordinate may be "
+                "equal in all rows."
             )
 
     @property
+    @override
     def coordinates(self) -> tuple[str, ...]:
-        """The names given."""
         return self.names
 
+    @override
     def bounds(self, coordinate: str) -> tuple[float, float]:
-        """Of all points."""
         values = self._all()[:, self.position(coordinate)]
         return float(np.min(values)), float(np.max(values))
 
+    @override
     def depth(
         self, points: Float[np.ndarray, "points dim"]
     ) -> Float[np.ndarray, " points"]:
-        """By how much the nearest point is nearer than it need be."""
+        """Return the largest allowed distance minus that of the nearest point."""
         tree = scipy.spatial.KDTree(self._all() / self.extents())
         neighbours, _ = tree.query(tree.data, 2)
         reach = _REACH * np.median(neighbours[:, 1])
@@ -86,8 +89,9 @@ class PointCloud(AbstractDomain):
         )
         return np.where(is_known, reach - distance, -np.inf)
 
-    def inside(self, fixed: Fixed) -> AbstractPatch:
-        """The points, or those of them that have the fixed values."""
+    @override
+    def interior(self, fixed: FixedValues) -> AbstractRegion:
+        """Return the points that have the fixed values."""
         extents = self.extents()
         kept = np.ones(len(self.points), bool)
         for name, value in fixed.items():
@@ -95,22 +99,22 @@ class PointCloud(AbstractDomain):
             kept &= np.abs(self.points[:, k] - value) <= ON_BOUNDARY * extents[k]
         free = [k for k, name in enumerate(self.coordinates) if name not in fixed]
         points = self.points[kept]
-        return Listed(points, np.zeros_like(points), float(np.prod(extents[free])))
+        return PointList(points, np.zeros_like(points), float(np.prod(extents[free])))
 
+    @override
     def faces(self) -> list[AbstractFace]:
-        """The boundary, if there is one."""
         if len(self.boundary_points) == 0:
             return []
         extents = self.extents()
-        listed = Listed(
+        boundary = PointList(
             self.boundary_points,
             self.boundary_normals,
             float(np.sum(2 * np.prod(extents) / extents)),
         )
-        return [CloudFace(listed, extents)]
+        return [CloudFace(boundary, extents)]
 
     def extents(self) -> np.ndarray:
-        """The sides of the bounding box."""
+        """Return the sides of the bounding box."""
         return np.ptp(self._all(), axis=0)
 
     def _all(self) -> np.ndarray:
@@ -118,7 +122,7 @@ class PointCloud(AbstractDomain):
 
 
 @dataclass(frozen=True)
-class Listed(AbstractPatch):
+class PointList(AbstractRegion):
     """A list of points with normals."""
 
     points: np.ndarray
@@ -126,76 +130,77 @@ class Listed(AbstractPatch):
     volume: float
 
     @property
+    @override
     def measure(self) -> float:
-        """What the points stand for."""
         return self.volume
 
     @property
-    def num_units(self) -> int:
-        """One, the place in the list."""
+    @override
+    def cube_dim(self) -> int:
         return 1
 
     @property
-    def num_members(self) -> int:
-        """The length of the list."""
+    @override
+    def num_available(self) -> int:
         return len(self.points)
 
-    def place(self, units: Units) -> Placed:
-        """By their place in the list."""
+    @override
+    def map_cube(self, cube_points: CubePoints) -> MappedPoints:
         last = len(self.points) - 1
-        which = np.minimum((units[:, 0] * len(self.points)).astype(int), last)
-        is_kept = np.ones(len(units), bool)
-        return Placed(self.points[which], self.normals[which], is_kept)
+        which = np.minimum((cube_points[:, 0] * len(self.points)).astype(int), last)
+        is_kept = np.ones(len(cube_points), bool)
+        return MappedPoints(self.points[which], self.normals[which], is_kept)
 
 
 @dataclass(frozen=True)
 class CloudFace(AbstractFace):
     """The boundary points of a cloud."""
 
-    listed: Listed
+    boundary: PointList
     extents: np.ndarray
 
     @property
+    @override
     def size(self) -> float:
-        """The diagonal of the bounding box."""
         return float(np.linalg.norm(self.extents))
 
     @property
+    @override
     def plane(self) -> None:
-        """Nothing is known of it."""
         return None
 
     @property
+    @override
     def measure(self) -> float:
-        """What the points stand for."""
-        return self.listed.measure
+        return self.boundary.measure
 
     @property
-    def num_units(self) -> int:
-        """One, the place in the list."""
-        return self.listed.num_units
+    @override
+    def cube_dim(self) -> int:
+        return self.boundary.cube_dim
 
     @property
-    def num_members(self) -> int:
-        """The length of the list."""
-        return self.listed.num_members
+    @override
+    def num_available(self) -> int:
+        return self.boundary.num_available
 
-    def place(self, units: Units) -> Placed:
-        """By their place in the list."""
-        return self.listed.place(units)
+    @override
+    def map_cube(self, cube_points: CubePoints) -> MappedPoints:
+        return self.boundary.map_cube(cube_points)
 
+    @override
     def normals_at(self, points: Points) -> Points:
-        """Of the same point in the list; zero if none was given."""
-        tree = scipy.spatial.KDTree(self.listed.points / self.extents)
+        """Return the normals of listed points; zero if the user gave none."""
+        tree = scipy.spatial.KDTree(self.boundary.points / self.extents)
         distance, which = tree.query(points / self.extents)
         is_on = distance <= ON_BOUNDARY
-        return np.where(is_on[:, None], self.listed.normals[which], np.nan)
+        return np.where(is_on[:, None], self.boundary.normals[which], np.nan)
 
 
 def _rows(
     name: str, given: Sequence[Any] | np.ndarray | None, dim: int
 ) -> Float[np.ndarray, "points dim"]:
-    """Rows of finite coordinates; none if nothing is given."""
+    """Return rows of finite coordinates; no rows if `given` is None."""
     rows = np.zeros((0, dim)) if given is None else np.asarray(given, float)
     if rows.ndim != 2 or rows.shape[1] != dim or not np.all(np.isfinite(rows)):
         raise InputError(

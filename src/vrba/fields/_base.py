@@ -1,4 +1,4 @@
-"""What a model offers if it knows a faster way than the general rule."""
+"""The interface of a model that propagates derivatives faster than the general rule."""
 
 import abc
 
@@ -9,12 +9,12 @@ from .jet import Index, Jet
 
 
 class AbstractPropagated(eqx.Module):
-    """A function of one vector that propagates derivatives by itself."""
+    """A function of one vector with its own rule for derivatives."""
 
     @abc.abstractmethod
     def __call__(self, inputs: Float[Array, " dim"]) -> Float[Array, " outputs"]:
-        """The value at one point."""
+        """Return the value at one point."""
 
     @abc.abstractmethod
     def propagate(self, inputs: Jet, indices: frozenset[Index]) -> Jet:
-        """The derivatives `indices` of the value, given those of the inputs."""
+        """Return the derivatives `indices` of the value, given those of the inputs."""

@@ -1,4 +1,4 @@
-"""A function at a point as an equation writes it: `u`, `u.x`, `u.tx`, `u.d("x1")`."""
+"""A function at a point, with its derivatives: `u`, `u.x`, `u.tx`, `u.d("x1")`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,13 +10,13 @@ from .jet import Index
 
 
 class Field:
-    """The value of a function at a point; its derivatives are attributes.
+    """The value of a function at a point, with its derivatives as attributes.
 
-    `u.txx` differentiates by the coordinates that its letters name, in any order;
-    `u.d("x1", "x2")` by coordinates whose names are longer. `u` itself is its value.
+    `u.txx` is the derivative by coordinates of one letter, in any order. Use
+    `u.d("x1", "x2")` for coordinates with longer names. In formulas `u` is its value.
     """
 
-    __array_ufunc__ = None  # numpy leaves operators to this class
+    __array_ufunc__ = None  # NumPy then uses the operators of this class
 
     def __init__(
         self, name: str, coordinates: tuple[str, ...], lookup: Callable[[Index], Any]
@@ -25,11 +25,11 @@ class Field:
 
     @property
     def value(self) -> Any:
-        """The function itself."""
+        """The value without derivatives."""
         return self._lookup((0,) * len(self._coordinates))
 
     def d(self, *names: str) -> Any:
-        """The derivative by each of the named coordinates."""
+        """Return the derivative by each of the named coordinates."""
         return self._lookup(derivative_index(self._name, names, self._coordinates))
 
     def __getattr__(self, letters: str) -> Any:
@@ -103,7 +103,7 @@ class Field:
         return self.value >= other
 
 
-# JAX's own functions, which are compiled, then receive the value.
+# Compiled functions of JAX then receive the value.
 jax.tree_util.register_pytree_node(
     Field, lambda field: ((field.value,), None), lambda _, parts: parts[0]
 )
@@ -112,18 +112,18 @@ jax.tree_util.register_pytree_node(
 def derivative_index(
     field: str, names: tuple[str, ...], coordinates: tuple[str, ...]
 ) -> Index:
-    """How often each coordinate is named."""
+    """Count how often each coordinate is named."""
     for name in names:
         if name not in coordinates:
-            asked = f"{field}.{''.join(names)}"
-            if any(len(one) > 1 for one in names):
-                asked = f"{field}.d({', '.join(map(repr, names))})"
-            longer = [one for one in coordinates if len(one) > 1]
+            derivative = f"{field}.{''.join(names)}"
+            if any(len(each) > 1 for each in names):
+                derivative = f"{field}.d({', '.join(map(repr, names))})"
+            longer = [each for each in coordinates if len(each) > 1]
             hint = (
                 f" Write `{field}.d({longer[0]!r})` for longer names." if longer else ""
             )
             raise AttributeError(
-                f"`{asked}` asks for a derivative by `{name}`, but the coordinates of "
+                f"`{derivative}` is a derivative by `{name}`, but the coordinates of "
                 f"the domain are {', '.join(coordinates)}.{hint}"
             )
     return tuple(names.count(name) for name in coordinates)

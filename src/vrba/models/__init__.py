@@ -1,4 +1,4 @@
-"""Networks: settings here, parameters made by `build`."""
+"""Networks and neural operators: settings, and `build` for random parameters."""
 
 from ._base import AbstractArchitecture as AbstractArchitecture
 from ._base import AbstractOperatorArchitecture as AbstractOperatorArchitecture
@@ -7,10 +7,6 @@ from .activations import AbstractActivation as AbstractActivation
 from .activations import SiLU as SiLU
 from .activations import Sine as Sine
 from .activations import Tanh as Tanh
-from .branched import BranchedNetwork as BranchedNetwork
-from .branched import PhysicsInformedDeepONet as PhysicsInformedDeepONet
-from .complex_array import ComplexArray as ComplexArray
-from .count_params import count_params as count_params
 from .deeponet import BranchTrunk as BranchTrunk
 from .deeponet import DeepONet as DeepONet
 from .embedding import Embedding as Embedding
@@ -27,5 +23,12 @@ from .kernels import TuckerKernel as TuckerKernel
 from .kernels import TuckerWeights as TuckerWeights
 from .mlp import MLP as MLP
 from .mlp import Network as Network
+from .parameters import ComplexArray as ComplexArray
+from .parameters import count_params as count_params
+from .physics_informed_deeponet import BranchedNetwork as BranchedNetwork
+from .physics_informed_deeponet import (
+    PhysicsInformedDeepONet as PhysicsInformedDeepONet,
+)
 from .tc_unet import TimeConditionedOperator as TimeConditionedOperator
 from .tc_unet import TimeConditionedUNet as TimeConditionedUNet
+from .unet_layers import Convolution as Convolution

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Key
 
 
 class AbstractArchitecture(eqx.Module):
-    """Settings of a network, which `build` turns into parameters."""
+    """Settings of a network that is evaluated at a point."""
 
     @abc.abstractmethod
     def build(
@@ -21,20 +21,21 @@ class AbstractArchitecture(eqx.Module):
         dtype: Any,
         names: tuple[str, ...] = (),
     ) -> Callable[[Float[Array, " inputs"]], Float[Array, " outputs"]]:
-        """A network with random parameters: a pytree that is called at one point.
+        """Build a network with random parameters: a pytree, called with one point.
 
-        `names`, if given, says which coordinate each input is a function of, and of
-        this one alone; the coordinates are in their order.
+        `names`, if given, holds for each input the one coordinate that it depends on.
+        The coordinates appear in their order in the problem.
         """
 
 
 class AbstractOperatorArchitecture(eqx.Module):
-    """Settings of a neural operator, which `build` turns into parameters.
+    """Settings of a neural operator.
 
-    What is built is called as `model(function, places)` for one function on its grid,
-    and gives values at the places, whose last axis holds all coordinates, time too. It
-    is mapped over functions: `jax.vmap(model, in_axes=(0, None))` if all of them are
-    asked at the same places, else `in_axes=(0, 0)`. Any such function may be trained.
+    The built model is called with one function on its grid, as
+    `model(function, places)`. It returns values at the places, whose last axis holds
+    all coordinates, including time. Use `jax.vmap(model, in_axes=(0, None))` for
+    functions with the same places, else `in_axes=(0, 0)`. Any function with this
+    signature can be trained.
     """
 
     @abc.abstractmethod
@@ -50,8 +51,8 @@ class AbstractOperatorArchitecture(eqx.Module):
         [Float[Array, "*in_grid in_channels"], Float[Array, "*out_grid dim"]],
         Float[Array, "*out_grid out_channels"],
     ]:
-        """A model with random parameters.
+        """Build a model with random parameters.
 
-        It takes a function of `in_shape` and gives values of `out_shape`, each a grid
-        and then channels, at places with `dim` coordinates.
+        `in_shape` is the shape of the input function, `out_shape` that of the values:
+        the axes of a grid, then the channels. Places have `dim` coordinates.
         """

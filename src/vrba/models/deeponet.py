@@ -1,4 +1,4 @@
-"""The deep operator network: functions of the input times functions of the place."""
+"""The deep operator network: products of a branch and a trunk network."""
 
 import math
 from collections.abc import Callable
@@ -8,17 +8,18 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
+from typing_extensions import override
 
 from ..core import check_count
 from ._base import AbstractArchitecture, AbstractOperatorArchitecture
-from ._shapes import check_call, check_shapes
+from ._layers import check_argument, check_shapes
 from .activations import GELU
 from .initials import FanIn
 from .mlp import MLP
 
 
 class BranchTrunk(eqx.Module):
-    """What `DeepONet` builds. Places that all functions share meet the trunk once."""
+    """The model of `DeepONet`. `vmap` evaluates the trunk once at shared places."""
 
     branch: Callable[[Float[Array, " inputs"]], Float[Array, " latents"]]
     trunk: Callable[[Float[Array, " dim"]], Float[Array, " latents"]]
@@ -30,23 +31,23 @@ class BranchTrunk(eqx.Module):
         function: Float[Array, "*in_grid in_channels"],
         places: Float[Array, "*out_grid dim"],
     ) -> Float[Array, "*out_grid out_channels"]:
-        """The values at the places: on a grid, or anywhere."""
-        check_call("function", function.shape, self.in_shape)
+        """Return the values at the places, on a grid or not."""
+        check_argument("function", function.shape, self.in_shape)
         *out_grid, dim = places.shape
-        factors = self.branch(function.reshape(-1))
+        coefficients = self.branch(function.reshape(-1))
         basis = jax.vmap(self.trunk)(places.reshape(-1, dim))
-        factors = factors.reshape(self.num_channels, -1)
-        basis = basis.reshape(-1, *factors.shape)
-        values = jnp.einsum("cl,pcl->pc", factors, basis)
+        coefficients = coefficients.reshape(self.num_channels, -1)
+        basis = basis.reshape(-1, *coefficients.shape)
+        values = jnp.einsum("cl,pcl->pc", coefficients, basis)
         return values.reshape(*out_grid, self.num_channels)
 
 
 class DeepONet(AbstractOperatorArchitecture):
-    """`sum_l branch_l(function) trunk_l(place)` over `latent` products for each channel
-    of the output (Lu et al., 2021), without a bias.
+    """`sum_l branch_l(function) trunk_l(place)` over `latent` products for each output
+    channel, without a bias (Lu et al., 2021).
 
-    The function is seen where it was given in training; values may be asked anywhere.
-    The places should be scaled, as no embedding comes with it.
+    The input function is always given on the grid of the training data. Places may
+    differ from those of the training data. Scale them, since there is no embedding.
     """
 
     branch: AbstractArchitecture = MLP(100, 4, GELU(), FanIn())
@@ -54,9 +55,9 @@ class DeepONet(AbstractOperatorArchitecture):
     latent: int = 100
 
     def __check_init__(self):
-        """There is at least one product."""
         check_count(latent=self.latent)
 
+    @override
     def build(
         self,
         in_shape: tuple[int, ...],
@@ -66,13 +67,13 @@ class DeepONet(AbstractOperatorArchitecture):
         key: Key[Array, ""],
         dtype: Any,
     ) -> BranchTrunk:
-        """A model with random parameters; of `out_shape` only the channels matter."""
+        """Build a model with random parameters; the output grid has no effect."""
         check_shapes(in_shape, out_shape, dim)
         num_channels = out_shape[-1]
         num_latents = self.latent * num_channels
-        one, two = jax.random.split(key)
+        branch_key, trunk_key = jax.random.split(key)
         branch = self.branch.build(
-            math.prod(in_shape), num_latents, key=one, dtype=dtype
+            math.prod(in_shape), num_latents, key=branch_key, dtype=dtype
         )
-        trunk = self.trunk.build(dim, num_latents, key=two, dtype=dtype)
+        trunk = self.trunk.build(dim, num_latents, key=trunk_key, dtype=dtype)
         return BranchTrunk(branch, trunk, tuple(in_shape), num_channels)

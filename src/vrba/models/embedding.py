@@ -1,4 +1,4 @@
-"""Coordinates as a network sees them: scaled, on a circle, or as waves."""
+"""The inputs of a network: scaled, periodic or Fourier features of coordinates."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -8,20 +8,20 @@ from ..core import InputError
 
 
 class Embedding(eqx.Module):
-    """Each coordinate scaled to [-1, 1]; a periodic one, with period `upper - lower`,
-    as `cos` and `sin` of its first `modes` frequencies (0: not periodic).
+    """Each coordinate scaled to [-1, 1]; a periodic one, of period `upper - lower`, is
+    replaced by `cos` and `sin` of its first `modes` frequencies (0: not periodic).
 
-    Beside a scaled coordinate, `cos` and `sin` of the first `waves` frequencies of an
-    interval twice as long, so that nothing becomes periodic (not given: none).
+    A coordinate that is not periodic may also have Fourier features: `cos` and `sin` of
+    its first `num_frequencies` frequencies on an interval of twice the length, so that
+    the embedding does not become periodic. The default is none.
     """
 
     lower: tuple[float | int, ...]
     upper: tuple[float | int, ...]
     modes: tuple[int, ...]
-    waves: tuple[int, ...] = ()
+    num_frequencies: tuple[int, ...] = ()
 
     def __check_init__(self):
-        """Each coordinate has two ends, in order, and a number of modes."""
         given = f"got {self.lower}, {self.upper} and {self.modes}."
         if not len(self.lower) == len(self.upper) == len(self.modes) > 0:
             raise InputError(
@@ -33,37 +33,40 @@ class Embedding(eqx.Module):
             raise InputError(
                 "`upper` must be more than `lower`, and `modes` at least 0, " + given
             )
-        is_fitting = len(self.waves) in (0, len(self.modes))
-        if not is_fitting or min(self.waves, default=0) < 0:
+        is_fitting = len(self.num_frequencies) in (0, len(self.modes))
+        if not is_fitting or min(self.num_frequencies, default=0) < 0:
             raise InputError(
-                "`waves` must have an entry, at least 0, for each coordinate, got "
-                f"{self.waves}."
+                "`num_frequencies` must have an entry, at least 0, for each "
+                f"coordinate, got {self.num_frequencies}."
             )
 
     @property
     def num_outputs(self) -> int:
-        """How many numbers the network receives."""
+        """The number of inputs of the network."""
         return sum(self.counts)
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """How many of them come from each coordinate."""
-        return tuple(2 * modes or 1 + 2 * waves for _, _, modes, waves in self._each())
+        """The number of inputs that depend on each coordinate."""
+        return tuple(
+            2 * modes or 1 + 2 * num_frequencies
+            for _, _, modes, num_frequencies in self._settings()
+        )
 
-    def _each(self) -> list[tuple[float, float, int, int]]:
-        """The ends, modes and waves of each coordinate."""
-        waves = self.waves or (0,) * len(self.modes)
-        return list(zip(self.lower, self.upper, self.modes, waves, strict=True))
+    def _settings(self) -> list[tuple[float, float, int, int]]:
+        """Return ends, modes and number of frequencies of each coordinate."""
+        counts = self.num_frequencies or (0,) * len(self.modes)
+        return list(zip(self.lower, self.upper, self.modes, counts, strict=True))
 
     def __call__(self, *point: Float[Array, ""]) -> Float[Array, " outputs"]:
-        """The inputs of the network at one point."""
+        """Return the inputs of the network at one point."""
         parts = []
-        for value, (lower, upper, modes, waves) in zip(
-            point, self._each(), strict=True
+        for value, (lower, upper, modes, num_frequencies) in zip(
+            point, self._settings(), strict=True
         ):
             scaled = (2 * value - (lower + upper)) / (upper - lower)
             parts += [] if modes else [scaled]
             angle = jnp.pi * scaled / (1 if modes else 2)
-            for k in range(1, (modes or waves) + 1):
+            for k in range(1, (modes or num_frequencies) + 1):
                 parts += [jnp.cos(k * angle), jnp.sin(k * angle)]
         return jnp.stack(parts)

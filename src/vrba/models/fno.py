@@ -5,13 +5,22 @@ from typing import Any
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
+from typing_extensions import override
 
 from ..core import InputError, check_count
 from ._base import AbstractOperatorArchitecture
-from ._draw import Draw, draw_all
-from ._pointwise import Pointwise, build_pointwise
-from ._shapes import check_call, check_shapes
-from ._spectrum import analyse, num_kept, synthesise
+from ._layers import (
+    Draw,
+    Pointwise,
+    PointwiseNetwork,
+    Shape,
+    build_pointwise,
+    build_pointwise_network,
+    check_argument,
+    check_shapes,
+    draw_parameters,
+)
+from ._spectrum import field_from_coefficients, fourier_coefficients, spectrum_shape
 from .activations import GELU, AbstractActivation
 from .kernels import AbstractBuiltKernel, AbstractKernel, DenseKernel
 
@@ -19,13 +28,13 @@ Field = Float[Array, "*grid channels"]
 
 
 class FourierBlock(eqx.Module):
-    """Low frequencies by the kernel, all by a linear map; then a small network at each
-    point beside the gated input."""
+    """A spectral convolution plus a linear map, then a pointwise network with a gated
+    skip connection."""
 
     kernel: AbstractBuiltKernel
     bias: Float[Array, " channels"]
     linear: Pointwise
-    mix: tuple[Pointwise, Pointwise]
+    mix: PointwiseNetwork
     gate: Float[Array, " channels"]
 
     def __call__(
@@ -35,23 +44,26 @@ class FourierBlock(eqx.Module):
         activation: AbstractActivation,
         is_last: bool,
     ) -> Field:
-        """One layer; the last one ends without an activation."""
+        """Apply the layer; the last layer has no outer activation."""
         act = (lambda x: x) if is_last else activation
-        along = (None,) * (field.ndim - 1)
-        spectrum = self.kernel(analyse(field, modes))
-        wide = synthesise(spectrum, field.shape[:-1], modes) + self.bias[*along, :]
-        hidden = act(wide + self.linear(field))
-        narrow, broad = self.mix
-        mixed = broad(activation(narrow(hidden)))
-        return act(mixed + self.gate[*along, :] * field)
+        last_axis = (None,) * (field.ndim - 1)
+        convolved = self.convolve(field, modes) + self.bias[*last_axis, :]
+        hidden = act(convolved + self.linear(field))
+        mixed = self.mix(hidden, activation)
+        return act(mixed + self.gate[*last_axis, :] * field)
+
+    def convolve(self, field: Field, modes: tuple[int, ...]) -> Field:
+        """Apply the kernel to the low frequencies, and drop all others."""
+        spectrum = self.kernel(fourier_coefficients(field, modes))
+        return field_from_coefficients(spectrum, field.shape[:-1], modes)
 
 
 class FourierOperator(eqx.Module):
-    """What `FNO` builds. It may be asked on a finer grid than it was trained on."""
+    """The model of `FNO`. Its grid may be finer than that of the training data."""
 
-    lifting: tuple[Pointwise, Pointwise]
+    lifting: PointwiseNetwork
     blocks: list[FourierBlock]
-    projection: tuple[Pointwise, Pointwise]
+    projection: PointwiseNetwork
     activation: AbstractActivation
     modes: tuple[int, ...] = eqx.field(static=True)
     num_channels: int = eqx.field(static=True)
@@ -64,51 +76,54 @@ class FourierOperator(eqx.Module):
         function: Float[Array, "*in_grid in_channels"],
         places: Float[Array, "*out_grid dim"],
     ) -> Float[Array, "*out_grid out_channels"]:
-        """The values on the grid of the places."""
-        of_function, of_places = [None] * (function.ndim - 1), [None] * len(self.modes)
-        check_call("function", function.shape, (*of_function, self.num_channels))
-        check_call("places", places.shape, (*of_places, self.dim))
+        """Return the values on the grid of the places."""
+        in_axes, out_axes = [None] * (function.ndim - 1), [None] * len(self.modes)
+        check_argument("function", function.shape, (*in_axes, self.num_channels))
+        check_argument("places", places.shape, (*out_axes, self.dim))
         grid = places.shape[:-1]
         _check_grids("function", function.shape[:-1], grid)
         _check_modes(self.modes, grid)
-        field = self._lifted(function, places)
+        field = self._lift(function, places)
         *blocks, last_block = self.blocks
         for block in blocks:
             field = block(field, self.modes, self.activation, is_last=False)
         field = last_block(field, self.modes, self.activation, is_last=True)
-        wide, last = self.projection
-        return last(self.activation(wide(field)))
+        return self.projection(field, self.activation)
 
-    def _lifted(
+    def _lift(
         self,
         function: Float[Array, "*in_grid in_channels"],
         places: Float[Array, "*out_grid dim"],
     ) -> Field:
-        """The first channels. What is known of places is multiplied once for all
-        functions, and a function on its own grid, before it is repeated."""
-        first, second = self.lifting
-        known = [places] * self.has_coordinates
-        known += [_grid_channels(places.shape[:-1], places.dtype)] * self.has_grid
+        """Return the channels of the first layer.
+
+        The first product is split: the part of the places is shared by all functions,
+        and the part of a function is computed before repeating along missing axes.
+        """
+        first = self.lifting.hidden
+        shared = [places] * self.has_coordinates
+        shared += [_grid_channels(places.shape[:-1], places.dtype)] * self.has_grid
         split = self.num_channels
-        lacking = tuple(range(function.ndim - 1, places.ndim - 1))
+        missing_axes = tuple(range(function.ndim - 1, places.ndim - 1))
         from_function = Pointwise(first.weight[:split], first.bias)(function)
-        hidden = jnp.expand_dims(from_function, lacking)
-        if known:
+        hidden = jnp.expand_dims(from_function, missing_axes)
+        if shared:
             from_places = Pointwise(first.weight[split:], None)
-            hidden = hidden + from_places(jnp.concatenate(known, axis=-1))
+            hidden = hidden + from_places(jnp.concatenate(shared, axis=-1))
         else:
             hidden = jnp.broadcast_to(hidden, (*places.shape[:-1], hidden.shape[-1]))
-        return second(self.activation(hidden))
+        return self.lifting.output(self.activation(hidden))
 
 
 class FNO(AbstractOperatorArchitecture):
-    """Layers that multiply low frequencies (Li et al., 2021), on any number of axes.
+    """A Fourier neural operator on any number of axes (Li et al., 2021).
 
-    `modes` frequencies of each axis are kept, of both signs, or one number for each. A
-    function that lacks the last axes of the output, as an initial value lacks time, is
-    repeated along them. Beside the function the network sees the coordinates of the
-    places and the position in the grid, from 0 to 1; without both it commutes with
-    periodic shifts. Fields are taken as periodic along every axis.
+    Each layer keeps `modes` frequencies of each axis, counting both signs; a tuple
+    gives one number for each axis. An input function without the last axes of the
+    output, such as an initial value without time, is repeated along them. Further
+    inputs are the coordinates of the places and the position in the grid, from 0 to 1;
+    without both the operator commutes with periodic shifts. Fields are periodic along
+    every axis.
     """
 
     modes: int | tuple[int, ...] = 12
@@ -123,7 +138,6 @@ class FNO(AbstractOperatorArchitecture):
     has_grid: bool = True
 
     def __check_init__(self):
-        """Counts are positive."""
         modes = (self.modes,) if isinstance(self.modes, int) else self.modes
         check_count(
             modes=min(modes, default=0),
@@ -134,6 +148,7 @@ class FNO(AbstractOperatorArchitecture):
             mixing_width=self.mixing_width,
         )
 
+    @override
     def build(
         self,
         in_shape: tuple[int, ...],
@@ -143,7 +158,10 @@ class FNO(AbstractOperatorArchitecture):
         key: Key[Array, ""],
         dtype: Any,
     ) -> FourierOperator:
-        """A model with random parameters, for grids of these numbers of axes."""
+        """Build a model with random parameters.
+
+        The shapes fix the number of axes, not the number of points.
+        """
         check_shapes(in_shape, out_shape, dim)
         *grid, num_outputs = out_shape
         _check_grids("in_shape", in_shape[:-1], tuple(grid))
@@ -151,14 +169,15 @@ class FNO(AbstractOperatorArchitecture):
         modes = (given,) * len(grid) if isinstance(given, int) else tuple(given)
         _check_modes(modes, tuple(grid))
         num_channels, width = in_shape[-1], self.width
-        num_known = dim * self.has_coordinates + len(grid) * self.has_grid
-        num_seen = num_channels + num_known
+        num_shared = dim * self.has_coordinates + len(grid) * self.has_grid
+        lifting = (num_channels + num_shared, self.lifting_width, width)
+        projection = (width, self.projection_width, num_outputs)
 
         def make(draw: Draw) -> FourierOperator:
             return FourierOperator(
-                lifting=_build_pair(num_seen, self.lifting_width, width, draw),
+                lifting=build_pointwise_network(*lifting, draw),
                 blocks=[self._block(modes, draw) for _ in range(self.depth)],
-                projection=_build_pair(width, self.projection_width, num_outputs, draw),
+                projection=build_pointwise_network(*projection, draw),
                 activation=self.activation,
                 modes=modes,
                 num_channels=num_channels,
@@ -167,48 +186,40 @@ class FNO(AbstractOperatorArchitecture):
                 has_grid=self.has_grid,
             )
 
-        return draw_all(make, key=key, dtype=dtype)
+        return draw_parameters(make, key=key, dtype=dtype)
 
     def _block(self, modes: tuple[int, ...], draw: Draw) -> FourierBlock:
-        """One layer with random parameters."""
+        """Draw one layer."""
         width = self.width
         return FourierBlock(
-            kernel=self.kernel.build(num_kept(modes), width, draw),
+            kernel=self.kernel.build(spectrum_shape(modes), width, draw),
             bias=draw((width,), 0.0),
             linear=build_pointwise(width, width, draw, has_bias=False),
-            mix=_build_pair(width, self.mixing_width, width, draw),
+            mix=build_pointwise_network(width, self.mixing_width, width, draw),
             gate=draw((width,), 0.0, 1.0),
         )
 
 
-def _build_pair(
-    num_inputs: int, width: int, num_outputs: int, draw: Draw
-) -> tuple[Pointwise, Pointwise]:
-    """A network with one hidden layer, for each point."""
-    first = build_pointwise(num_inputs, width, draw)
-    return first, build_pointwise(width, num_outputs, draw)
-
-
-def _grid_channels(grid: tuple[int, ...], dtype: Any) -> Float[Array, "*grid axes"]:
-    """Where a point lies in the grid: from 0, and 1 would be the first point again."""
+def _grid_channels(grid: Shape, dtype: Any) -> Float[Array, "*grid axes"]:
+    """Return the position of each point in the grid, from 0 to 1 excluded."""
     axes = [jnp.arange(count, dtype=dtype) / count for count in grid]
     return jnp.stack(jnp.meshgrid(*axes, indexing="ij"), axis=-1)
 
 
-def _check_grids(name: str, in_grid: tuple[int, ...], grid: tuple[int, ...]) -> None:
-    """The grid of the input is the beginning of that of the output."""
-    if in_grid != grid[: len(in_grid)]:
+def _check_grids(name: str, in_grid: Shape, out_grid: Shape) -> None:
+    """Raise unless the input grid equals the first axes of the output grid."""
+    if in_grid != out_grid[: len(in_grid)]:
         raise InputError(
             f"`{name}` has the grid {in_grid}, which must be the first axes of the "
-            f"output's grid {grid}: bring both onto one grid, with the axes that the "
+            f"output grid {out_grid}: use one grid for both, with the axes that the "
             "input lacks at the end."
         )
 
 
-def _check_modes(modes: tuple[int, ...], grid: tuple[int, ...]) -> None:
-    """Each axis has as many points as frequencies are kept."""
+def _check_modes(modes: tuple[int, ...], grid: Shape) -> None:
+    """Raise unless each axis has at least as many points as frequencies."""
     if len(modes) != len(grid) or any(map(int.__gt__, modes, grid)):
         raise InputError(
             f"`modes` must be one number, or one for each axis of the grid {grid}, and "
-            f"at most its length, got {modes}: keep fewer, or use a finer grid."
+            f"at most its length, got {modes}: reduce `modes`, or use a finer grid."
         )

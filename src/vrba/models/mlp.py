@@ -5,28 +5,33 @@ from typing import Any
 
 import jax
 from jaxtyping import Array, Float, Key
+from typing_extensions import override
 
 from ..core import check_count
-from ..fields import AbstractPropagated, Index, Jet, composed
+from ..fields import AbstractPropagated, Index, Jet, compose
 from ._base import AbstractArchitecture
 from .activations import AbstractActivation, Tanh
 from .initials import AbstractInitial, Glorot
 
 
 class Network(AbstractPropagated):
-    """Layers `W h + b`, with the activation between them."""
+    """Layers `W h + b` with an activation between them."""
 
     weights: list[Float[Array, "_ _"]]
     biases: list[Float[Array, " _"]]
     activation: AbstractActivation
 
+    @override
     def __call__(self, inputs: Float[Array, " dim"]) -> Float[Array, " outputs"]:
-        """The value at one point."""
         origin = (0,)
         return self.propagate({origin: inputs}, frozenset([origin]))[origin]
 
+    @override
     def propagate(self, inputs: Jet, indices: frozenset[Index]) -> Jet:
-        """Every derivative through every layer, the activation met once a layer."""
+        """Propagate all derivatives together, layer by layer.
+
+        Each activation is evaluated once a layer.
+        """
         zero = min(indices)
         order = max(sum(index) for index in indices)
         jet = inputs
@@ -34,15 +39,16 @@ class Network(AbstractPropagated):
             zip(self.weights, self.biases, strict=True)
         ):
             if layer:
-                jet = composed(self.activation.slopes(jet[zero], order), jet, indices)
-            # Points times weights: mapped over points, `weight @ part` is transposed.
+                outer = self.activation.derivatives(jet[zero], order)
+                jet = compose(outer, jet, indices)
+            # Points times weights: `vmap` over points would transpose `weight @ part`.
             jet = {index: part @ weight.T for index, part in jet.items()}
             jet[zero] = jet[zero] + bias
         return jet
 
 
 class MLP(AbstractArchitecture):
-    """`depth` hidden layers of `width`."""
+    """A multi-layer perceptron with `depth` hidden layers of `width` units."""
 
     width: int = 20
     depth: int = 4
@@ -50,9 +56,9 @@ class MLP(AbstractArchitecture):
     initial: AbstractInitial = Glorot()
 
     def __check_init__(self):
-        """Counts are positive."""
         check_count(width=self.width, depth=self.depth)
 
+    @override
     def build(
         self,
         num_inputs: int,
@@ -62,11 +68,11 @@ class MLP(AbstractArchitecture):
         dtype: Any,
         names: tuple[str, ...] = (),
     ) -> Network:
-        """A network with random weights; all inputs are alike, whatever their names."""
+        """Build a network with random weights; `names` has no effect."""
         sizes = [num_inputs, *[self.width] * self.depth, num_outputs]
         keys = jax.random.split(key, len(sizes) - 1)
         layers = [
-            self.initial.layer(*pair, key=key, dtype=dtype)
+            self.initial.draw_layer(*pair, key=key, dtype=dtype)
             for pair, key in zip(itertools.pairwise(sizes), keys, strict=True)
         ]
         weights, biases = map(list, zip(*layers, strict=True))

@@ -22,7 +22,7 @@ from ..diagnose import (
     signal_to_noise,
     wasserstein_distance,
 )
-from ..fields import in_blocks
+from ..fields import map_in_blocks
 from ..optim import LeastSquares, PointTerm
 from ..problems import EQUATIONS
 from .state import TrainState, replaced
@@ -258,7 +258,7 @@ def _field_gradients(
             [jnp.stack([jet.get(i, zero) for i in firsts]) for jet in jets.values()]
         )
 
-    return in_blocks(at, points, trainer.evaluator.block_size)
+    return map_in_blocks(at, points, trainer.evaluator.block_size)
 
 
 def _gap(trainer: Trainer, state: TrainState, sizes: np.ndarray) -> float | None:

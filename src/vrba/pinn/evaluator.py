@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..core import flatten, float_dtype, to_jax_arrays
-from ..fields import choose_block_size, closure, in_blocks
+from ..fields import choose_block_size, downward_closure, map_in_blocks
 from ..models import Embedding
 from ..problems import EQUATIONS, Formulation, Residual, attach_unknowns, split_unknowns
 from ..runs import random_stream, seed_array
@@ -62,7 +62,9 @@ class Evaluator(eqx.Module):
         self.block_size = recipe.block_size or self._default_block_size()
 
     def _default_block_size(self) -> int:
-        channels = (len(closure(t.residual.indices)) for t in self.terms.values())
+        channels = (
+            len(downward_closure(t.residual.indices)) for t in self.terms.values()
+        )
         width = getattr(self.recipe.model, "width", 32)
         return choose_block_size(max(channels) * width, self.dtype)
 
@@ -131,7 +133,7 @@ class Evaluator(eqx.Module):
 
 @eqx.filter_jit
 def _evaluate(term, params, rows, block_size):
-    return in_blocks(lambda row: term(params, row), rows, block_size)
+    return map_in_blocks(lambda row: term(params, row), rows, block_size)
 
 
 @eqx.filter_jit
@@ -145,4 +147,4 @@ def _fields(evaluator, params, points):
         )
         return {name: jet[zero] for name, jet in jets.items()}
 
-    return in_blocks(at, points, evaluator.block_size)
+    return map_in_blocks(at, points, evaluator.block_size)

@@ -10,7 +10,7 @@ from numpy.polynomial import chebyshev
 from scipy.special import roots_jacobi
 
 from ..core import use_precision
-from ..fields import Index, closure, propagate
+from ..fields import Index, downward_closure, propagate
 
 Matrix = Float[np.ndarray, "_ _"]
 Axis = Float[np.ndarray, " _"]
@@ -94,7 +94,7 @@ def _derivatives(
 
     Blocks of one shape compile every operation once.
     """
-    wanted = closure(orders)
+    wanted = downward_closure(orders)
     grid = np.meshgrid(x, y, indexing="ij")
     rows = np.stack([np.ravel(g) for g in grid])
     num_points = rows.shape[1]

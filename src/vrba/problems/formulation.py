@@ -11,7 +11,15 @@ from jaxtyping import Array, Float
 
 from ..core import InputError
 from ..domains import AbstractDomain
-from ..fields import Field, Index, Jet, closure, coordinate_jets, propagate, value_of
+from ..fields import (
+    Field,
+    Index,
+    Jet,
+    coordinate_jets,
+    downward_closure,
+    propagate,
+    value_of,
+)
 from ._base import Problem
 from ._checks import check_conditions, check_listed, check_problem
 from .arguments import check_argument_order
@@ -63,7 +71,7 @@ class Formulation(eqx.Module):
     ) -> dict[str, Jet]:
         """Return the jet of every field at one point, with the requested indices."""
         names, coordinates = self.problem.fields, self.domain.coordinates
-        wanted = closure(indices)
+        wanted = downward_closure(indices)
         network, _ = split_unknowns(network, self.problem.unknowns)
         jets = coordinate_jets(point, len(coordinates))
         inputs = propagate(embedding, jets, wanted)

@@ -13,8 +13,8 @@ from uniplot import plot_to_string
 
 from ..core import BrokenFileError, format_duration
 from ..diagnose import find_warnings
-from .figures import has_any, values_of
 from ..runs import RunRecord, stop_advice
+from .figures import has_any, values_of
 
 _MEASURES = {
     "residual_l2": "residual on held-out points (root mean square)",

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..core import InputError, format_duration, write_atomically
 from ..diagnose import find_warnings
+from ..runs import RunRecord, stop_advice
 from .comparison_page import page_of_comparison
 from .exhibit import page_of_exhibit
 from .figures import figures_of, write_figure
@@ -26,7 +27,6 @@ from .markup import (
     table,
 )
 from .measures import diagnosis_rows, error_rows
-from ..runs import RunRecord, stop_advice
 from .several import FILE, ComparisonRecord
 from .svg import panels_as_svg
 

@@ -10,8 +10,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from ...core import write_atomically
-from .. import figures
 from ...runs import RunRecord
+from .. import figures
 
 _DPI = 120
 
