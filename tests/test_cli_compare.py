@@ -15,7 +15,7 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
-from cli_cases import call, children_that_share
+from tests.cli.cases import call, children_that_share
 from rich.console import Console
 from rooms import concrete
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy
-from cli_cases import call
+from tests.cli.cases import call
 from rooms import concrete
 
 from vrba import data

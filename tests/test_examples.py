@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 from train_cases import Decay, tiny_recipe
 
 import vrba
-from vrba.cli.target import load_problem
+from vrba.cli.problem_argument import load_problem
 from vrba.train import Silent
 
 EXAMPLES = Path(__file__).parents[1] / "examples"

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from cli_cases import call
+from tests.cli.cases import call
 from operator_cases import (
     ABOUT,
     ENDED,
@@ -18,7 +18,7 @@ from operator_cases import (
     make_run,
 )
 from rich.console import Console
-from run_cases import make_run as make_problem_run
+from tests.run_cases import make_run as make_problem_run
 from test_report_page import figures_in
 
 from vrba.core import append_line, floor_of, operator_sentence

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from cli_cases import call
-from run_cases import ABOUT, ENDED, add_collapse, make_entry, make_run
+from tests.cli.cases import call
+from tests.run_cases import ABOUT, ENDED, add_collapse, make_entry, make_run
 
 import vrba
 from vrba.core import BrokenFileError, append_line, save_tree

@@ -6,9 +6,9 @@ import re
 import struct
 
 import pytest
-from cli_cases import call
+from tests.cli.cases import call
 from rich.console import Console
-from run_cases import add_collapse, make_entry, make_result, make_run
+from tests.run_cases import add_collapse, make_entry, make_result, make_run
 from test_report import PLAN
 
 from vrba.core import append_line, save_tree

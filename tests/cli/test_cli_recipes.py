@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from cli_cases import call
+from tests.cli.cases import call
 
 import vrba
 from vrba import adapt, optim

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_cases import call
-from run_cases import make_run
+from tests.cli.cases import call
+from tests.run_cases import make_run
 
 import vrba
 from vrba.cli import children, machine

@@ -12,7 +12,7 @@ import equinox as eqx
 import jax
 import numpy as np
 import pytest
-from cli_cases import call
+from tests.cli.cases import call
 from scipy.io import netcdf_file
 
 import vrba
