@@ -12,9 +12,9 @@ import statistics
 from pathlib import Path
 
 import pytest
+
 from tests.cli.cases import call, children_in_this_process
 from tests.run_cases import make_run
-
 from vrba.cli import paper, reproduce
 from vrba.cli.compare import Outcome
 from vrba.cli.comparison import ComparisonFolder

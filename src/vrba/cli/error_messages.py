@@ -54,7 +54,11 @@ def _without_line(error: BaseException, file: Path | None) -> str:
         return f"{file}: {text}" if is_about_file else text
     if isinstance(error, _ENVIRONMENT):
         return text
-    return f"{text}\nThis is a defect of vrba; add `--debug` to see the traceback."
+    kind = f"{type(error).__name__}: "
+    return (
+        f"{kind}{text.removeprefix(kind)}\n"
+        "This is a defect of vrba; add `--debug` to see the traceback."
+    )
 
 
 def _text(error: BaseException) -> str:
@@ -65,8 +69,7 @@ def _text(error: BaseException) -> str:
         if isinstance(error, kind):
             return advice
     text = str(error).strip().split("\n")[0]
-    is_own = isinstance(error, InputError | OSError)
-    is_own |= isinstance(error, ImportError) and "`" in text
+    is_own = isinstance(error, InputError | OSError) or "`" in text
     return text if text and is_own else f"{type(error).__name__}: {text}"
 
 
