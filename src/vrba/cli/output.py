@@ -128,7 +128,9 @@ def reproducible_command(words: tuple[str, ...]) -> str | None:
 
 
 @contextmanager
-def progress(run: Path, *, has_tensorboard: bool) -> Iterator[AbstractCallback]:
+def progress(
+    run: Path, resume_words: Sequence[str], *, has_tensorboard: bool
+) -> Iterator[AbstractCallback]:
     """A callback that shows a panel in a terminal, or prints lines elsewhere."""
     from ..report import Panel, TensorBoard  # imports matplotlib
 
@@ -138,6 +140,10 @@ def progress(run: Path, *, has_tensorboard: bool) -> Iterator[AbstractCallback]:
         if has_tensorboard:
             shown = Several(shown, TensorBoard(run / "tensorboard"))
         yield shown
+    except KeyboardInterrupt:  # before the first step, or at the second Ctrl-C
+        if RunFolder(run).checkpoint("latest").exists():
+            sys.stderr.write(f"Resume with: {shlex.join(resume_words)}\n")
+        raise
     finally:
         if panel is not None:
             panel.close()

@@ -1,15 +1,13 @@
 """`vrba solve`: from a name or a file to a solution and its folder."""
 
 import dataclasses
-import shlex
-import sys
 from pathlib import Path
 
 from typing_extensions import override
 
 from ..core import ending, precision
 from ..problems import Problem
-from ..train import Recipe, RunFolder, Solution
+from ..train import Recipe, Solution
 from ..train import solve as solve_problem
 from ._base import DONE, FAILED, INTERRUPTED, UsageError
 from .flags import AbstractProblemCommand, File, Folder, Switch
@@ -149,28 +147,23 @@ def _solve_one(
     run: Path,
     start: Solution | None,
 ) -> Solution:
-    resume_words = _resume_words(flags, recipe, run)
-    try:
-        with progress(run, has_tensorboard=flags.tensorboard) as callback:
-            solution = solve_problem(
-                problem,
-                recipe,
-                seed,
-                flags.minutes,
-                run,
-                init_from=start,
-                resume=flags.resume is not None,
-                allow_change=flags.allow_change,
-                callback=callback,
-                diagnose=flags.diagnose,
-                command=reproducible_command(flags.words),
-            )
-    except KeyboardInterrupt:  # before the first step, or at the second Ctrl-C
-        if RunFolder(run).checkpoint("latest").exists():
-            sys.stderr.write(f"Resume with: {shlex.join(resume_words)}\n")
-        raise
+    words = _resume_words(flags, recipe, run)
+    with progress(run, words, has_tensorboard=flags.tensorboard) as callback:
+        solution = solve_problem(
+            problem,
+            recipe,
+            seed,
+            flags.minutes,
+            run,
+            init_from=start,
+            resume=flags.resume is not None,
+            allow_change=flags.allow_change,
+            callback=callback,
+            diagnose=flags.diagnose,
+            command=reproducible_command(flags.words),
+        )
     minutes = solution.result["about"].get("minutes")
-    print_how_to_resume(_status(solution), resume_words, minutes)
+    print_how_to_resume(_status(solution), words, minutes)
     return solution
 
 

@@ -1,8 +1,6 @@
 """`vrba train`: from pairs of functions to an operator and its folder."""
 
 import dataclasses
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -89,23 +87,18 @@ def _train(flags: Train, path: Path, recipe: OperatorRecipe, folder: Path) -> Op
     seed = flags.seed
     if flags.resume is not None:
         seed = RunFolder(folder).about_operator()["seed"]
-    try:
-        with progress(folder, has_tensorboard=flags.tensorboard) as callback:
-            return train_operator(
-                path,
-                recipe,
-                seed,
-                flags.minutes,
-                folder,
-                resume=flags.resume is not None,
-                callback=callback,
-                command=reproducible_command(flags.words),
-            )
-    except KeyboardInterrupt:  # before the first step, or at the second Ctrl-C
-        if RunFolder(folder).checkpoint("latest").exists():
-            words = shlex.join(_resume_words(folder))
-            sys.stderr.write(f"Resume with: {words}\n")
-        raise
+    words = _resume_words(folder)
+    with progress(folder, words, has_tensorboard=flags.tensorboard) as callback:
+        return train_operator(
+            path,
+            recipe,
+            seed,
+            flags.minutes,
+            folder,
+            resume=flags.resume is not None,
+            callback=callback,
+            command=reproducible_command(flags.words),
+        )
 
 
 def _check(flags: Train) -> None:
