@@ -34,7 +34,7 @@ def main() -> None:
         if not (out / "comparison.json").exists():
             words = [name, *settings, *SCALE, "--policies", ARMS, "--out", str(out)]
             words += ["--minutes", f"{asked.minutes:g}", "--seeds", str(asked.seeds)]
-        command = [sys.executable, "-m", "vrba.cli", "compare", *words]
+        command = [sys.executable, "-m", "vrba", "compare", *words]
         subprocess.run(command, check=True)
         figure = out / "figures" / "arms-dynamics.png"
         shutil.copyfile(figure, ROOT / "docs" / f"dynamics-{name}.png")

@@ -11,7 +11,7 @@ from typing import Any
 
 from vrba.cli.arms import Settings
 from vrba.cli.comparison import content_of
-from vrba.cli.outcome import as_json
+from vrba.cli.output import as_json
 from vrba.cli.paper.result import result_of
 from vrba.cli.reproduce import known_exhibits
 from vrba.cli.watcher import name_of_run

@@ -90,7 +90,7 @@ def reproduced(name: str, asked: argparse.Namespace) -> dict[str, Any]:
     words = ["reproduce", name, "--scale", asked.scale, "--out", str(asked.out)]
     words += ["--table"] if asked.table else ["--seeds", str(asked.seeds)]
     words += [] if asked.only is None else ["--only", asked.only]
-    command = [sys.executable, "-m", "vrba.cli", *words]
+    command = [sys.executable, "-m", "vrba", *words]
     code = subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode
     if code not in (DONE, FAILED):  # a run that failed is told on the page
         sys.exit(f"{name} did not come to an end.")

@@ -69,7 +69,7 @@ def compared(name: str, asked: argparse.Namespace) -> dict[str, Any]:
         words = [name, "--policies", f"{BASELINE},{OWN}", "--out", str(out)]
         words += ["--minutes", f"{asked.minutes:g}", "--seeds", str(asked.seeds)]
     print(f"== {name}", flush=True)
-    command = [sys.executable, "-m", "vrba.cli", "compare", *words]
+    command = [sys.executable, "-m", "vrba", "compare", *words]
     if subprocess.run(command, check=False).returncode == INTERRUPTED:
         sys.exit("Stopped; the same command goes on.")
     found = ComparisonRecord.read(out)

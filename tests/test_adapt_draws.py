@@ -5,10 +5,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from rooms import concrete
 from scipy import stats
 
 import vrba
+from tests.rooms import concrete
 from vrba.adapt.draws._blocks import block_of, cumulative_sum, make_blocks, point_of
 
 DRAWS = [cls() for cls in concrete("vrba.adapt", vrba.AbstractDraw)]

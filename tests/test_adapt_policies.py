@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from rooms import concrete
 
 import vrba
+from tests.rooms import concrete
 from vrba.adapt import (
     AbstractPolicy,
     AbstractTilting,

@@ -15,19 +15,19 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
-from cli_cases import call, children_that_share
 from rich.console import Console
-from rooms import concrete
 from vrba.train import Trainer
 from vrba.train.loop import watch_signals
 
 import vrba
+from tests.cli.cases import call, children_that_share
+from tests.rooms import concrete
 from vrba.cli import children, machine
 from vrba.cli.arms import Settings
-from vrba.cli.catalogue import catalogue, first_sentence
 from vrba.cli.children import Task, run_all
 from vrba.cli.comparison import ComparisonFolder, of_versions, text_of
-from vrba.cli.outcome import as_json
+from vrba.cli.list import catalogue, first_sentence
+from vrba.cli.output import as_json
 from vrba.cli.recipe import RecipeFlags
 from vrba.cli.subjects import Equation, recipes_of
 from vrba.cli.watcher import Watcher
@@ -52,7 +52,7 @@ class Decay(vrba.Problem):
         return [vrba.Ansatz(lambda t, N: 1 + t * N)]
 """
 TINY = ["--points", "8", "--pool", "32", "--width", "4", "--depth", "1"]
-ARMS = ["--policies", "uniform,vrba:Exponential", "--seeds", "2", "--seed", "3"]
+ARMS = ["--policies", "uniform,default:Exponential", "--seeds", "2", "--seed", "3"]
 
 
 @pytest.fixture(scope="module")

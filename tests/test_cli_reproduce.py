@@ -12,8 +12,8 @@ import statistics
 from pathlib import Path
 
 import pytest
-from cli_cases import call, children_in_this_process
 
+from tests.cli.cases import call, children_in_this_process
 from tests.report.run_cases import make_run
 from vrba.cli import paper, reproduce
 from vrba.cli.compare import Outcome

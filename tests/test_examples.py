@@ -11,7 +11,7 @@ from vrba.train import Silent
 
 import vrba
 from tests.pinn.cases import Decay, tiny_recipe
-from vrba.cli.target import load_problem
+from vrba.cli.problem_argument import load_problem
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 # fast_wave is `Advection` without `FourierFeatures`

@@ -17,12 +17,12 @@ import equinox as eqx
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from rooms import classes, concrete, is_abstract
 
 import vrba
 from benchmarks import ablation, results, sensitivity, shelf, study_page
 from benchmarks.peers import page as peers_page
 from benchmarks.peers.results import read_results
+from tests.rooms import classes, concrete, is_abstract
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))

@@ -6,9 +6,9 @@ import re
 
 import numpy as np
 import pytest
-from cli_cases import call
 from rich.console import Console
 
+from tests.cli.cases import call
 from tests.report.operator_cases import (
     ABOUT,
     ENDED,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy
 
-from tests.cli_cases import call
+from tests.cli.cases import call
 from tests.rooms import concrete
 from vrba import data
 

@@ -1,7 +1,6 @@
 """`vrba report` and `vrba watch`."""
 
-from cli_cases import call
-
+from tests.cli.cases import call
 from tests.report.run_cases import make_run
 from vrba.report import RunRecord
 

@@ -74,7 +74,7 @@ def _started(task: Task, num_threads: int) -> subprocess.Popen:
     task.log.parent.mkdir(parents=True, exist_ok=True)
     with open(task.log, "ab") as log:
         return subprocess.Popen(
-            [sys.executable, "-P", "-m", "vrba.cli", *task.words],
+            [sys.executable, "-P", "-m", "vrba", *task.words],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

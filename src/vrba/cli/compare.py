@@ -19,22 +19,29 @@ from ._base import (
     INTERRUPTED,
     AbstractCommand,
     UsageError,
-    check_seeds,
-    check_share,
 )
 from .arms import Settings
 from .children import run_all
 from .comparison import ComparisonFolder, text_of
-from .data import known_makers
-from .drawing import draw_report
-from .flags import Assignments, Count, Folder, Minutes, Name, Only, Switch, Target
+from .data import data_file, is_data, known_makers
+from .flags import (
+    Assignments,
+    Count,
+    Folder,
+    Minutes,
+    Name,
+    Only,
+    Switch,
+    Target,
+    check_seeds,
+    check_share,
+)
 from .machine import choose_jobs, share_of_cores
 from .names import known_policies, known_problems, listed, pick_some
-from .operator_recipe import OperatorFlags, data_file, is_data, known_arms
-from .outcome import as_json
-from .recipe import RecipeFlags, dtype_asked
+from .output import as_json, free_folder, write_page
+from .problem_argument import name_of
+from .recipe import OperatorFlags, RecipeFlags, dtype_asked, known_arms
 from .subjects import AbstractSubject, Equation, Pairing, recipes_of
-from .target import file_of, free_folder, name_of
 from .watcher import Watcher
 
 _MINUTES = 1.0  # for each run, if neither time nor steps are given
@@ -92,23 +99,12 @@ class Compare(AbstractCommand):
     """Share of the time for looking at gradients, residuals and weights; 0 for none."""
     json: Switch = False
     """Print the result as one JSON object, the last line."""
-    debug: Switch = False
-    """Show errors in full."""
-
-    @property
-    def shows_traceback(self) -> bool:
-        """As asked."""
-        return self.debug
-
-    def file(self) -> Path | None:
-        """The target, if it is one."""
-        return file_of(self.target)
 
     def run(self) -> int:
         """Solves with all arms and seeds, tells, draws."""
         done = carry_out(self)
         _tell(self, done.content, done.folder)
-        draw_report(done.folder.path, raises=self.debug)
+        write_page(done.folder.path, raises=self.debug)
         if done.is_stopped:
             words = ["vrba", "compare", "--resume", str(done.folder.path)]
             words += [] if self.only is None else ["--only", self.only]

@@ -11,7 +11,7 @@ from ..report.summary import MEASURES, result_of, run_of, summarise
 from ..train import RunFolder
 from ._base import UsageError
 from .arms import Settings
-from .outcome import as_json
+from .output import as_json
 
 FORMAT = 2
 _ITERATES = {

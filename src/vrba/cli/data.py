@@ -1,35 +1,38 @@
-"""`vrba data`: pairs of functions to train operators on."""
+"""`vrba data`, and the data argument of other commands."""
 
 import dataclasses
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
+from typing_extensions import override
 from tyro.conf import Positional, arg
 
-from .. import data as room
+from .. import data
 from ..core import kebab_case
 from ..data import AbstractMaker, Pairs, open_pairs, write_pairs
-from ..report import Bar
-from ._base import DONE, AbstractFolderCommand, UsageError
-from .flags import Assignments
-from .names import listed, named_in, pick
-from .outcome import as_json
-from .target import parse_settings
+from ..train import RunFolder
+from ._base import DONE, AbstractCommand, UsageError
+from .flags import Assignments, File, Switch
+from .names import known_problems, listed, named_in, pick
+from .output import as_json, print_result
+from .problem_argument import parse_settings
+
+_SUFFIXES = (".h5", ".hdf5", ".npz", ".mat")
+_CHUNK = 20  # rows in memory at a time
 
 
 def known_makers() -> dict[str, type[AbstractMaker]]:
-    """The data that can be made."""
-    return named_in(room, AbstractMaker)
+    """Data generators by name."""
+    return named_in(data, AbstractMaker)
 
 
 @dataclasses.dataclass(frozen=True)
-class Data(AbstractFolderCommand):
-    """Make data for operators, or tell what a file of such data holds.
+class Data(AbstractCommand):
+    """Generate operator training data, or describe a data file.
 
-    What is there already is not made again; what was stopped goes on.
+    An existing file is kept, and an interrupted generation resumes.
     """
 
     action: Annotated[Positional[Literal["make", "info"]], arg(metavar="make|info")]
@@ -37,36 +40,37 @@ class Data(AbstractFolderCommand):
         Positional[str],
         arg(
             metavar="NAME|FILE",
-            help=f"to make one of {listed(known_makers())}; to be told of, a file",
+            help=f"make: one of {listed(known_makers())}; info: a data file",
         ),
     ]
     scale: Annotated[str, arg(metavar="SCALE")] = "laptop"
-    """How much: paper, laptop or tiny."""
+    """Size of the data: paper, laptop or tiny."""
     param: Assignments = ()
-    out: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
-    """Where to write; data/NAME-SCALE.h5 unless given."""
-    json: bool = False
+    out: File = None
+    """Output file (default: data/NAME-SCALE.h5)."""
+    json: Switch = False
     """Print one JSON object."""
 
+    @override
     def run(self) -> int:
-        """Makes, or tells."""
-        path = self.made() if self.action == "make" else Path(self.target)
-        told = about(open_pairs(path)) | {"file": str(path)}
-        lines = [f"{name}: {value}" for name, value in told.items()]
-        sys.stdout.write((as_json(told) if self.json else "\n".join(lines)) + "\n")
+        path = self._make() if self.action == "make" else _existing(self.target)
+        found = describe_pairs(open_pairs(path)) | {"file": str(path)}
+        lines = [f"{name}: {value}" for name, value in found.items()]
+        print_result(as_json(found) if self.json else "\n".join(lines))
         return DONE
 
-    def made(self) -> Path:
-        """The file, written if it was not there."""
+    def _make(self) -> Path:
         if self.param and self.out is None:
-            raise UsageError("Say with `--out FILE` where data with `--param` go.")
+            raise UsageError("Data with `--param` need an output file, `--out FILE`.")
         return make_data(self.target, self.scale, self.param, self.out)
 
 
 def make_data(
     target: str, scale: str, settings: Sequence[str] = (), out: Path | None = None
 ) -> Path:
-    """The file of data that can be made, written if it was not there."""
+    """The file of generated data, written unless it exists."""
+    from ..report import Bar  # imports matplotlib
+
     kind = pick("data", target, known_makers())
     given = pick(f"scale of {target}", scale, kind.scales)
     maker = kind(**(given | parse_settings(kind, settings)))
@@ -76,9 +80,9 @@ def make_data(
         return write_pairs(maker, path, on_progress=bar.update)
 
 
-def about(pairs: Pairs) -> dict[str, object]:
-    """What pairs hold: shapes, parts, and the moments of those to train on."""
-    told: dict[str, object] = {
+def describe_pairs(pairs: Pairs) -> dict[str, object]:
+    """Shapes, sizes of the sets, and mean and deviation of the training set."""
+    found: dict[str, object] = {
         "inputs": list(pairs.inputs.shape),
         "outputs": list(pairs.outputs.shape),
         "coordinates": " ".join(pairs.names),
@@ -87,20 +91,61 @@ def about(pairs: Pairs) -> dict[str, object]:
         "test": pairs.num_test,
     }
     for name in ("inputs", "outputs"):
-        mean, std = moments(getattr(pairs, name), pairs.num_train)
-        told[f"mean of {name} to train on"] = mean
-        told[f"std of {name} to train on"] = std
-    return told | dict(pairs.provenance)
+        mean, std = _moments(getattr(pairs, name), pairs.num_train)
+        found[f"mean of training {name}"] = mean
+        found[f"std of training {name}"] = std
+    return found | dict(pairs.provenance)
 
 
-def moments(array: Any, num_rows: int) -> tuple[float, float]:
-    """Mean and deviation of the first rows, which need not fit in memory."""
-    count, mean, spread = 0, 0.0, 0.0
-    for start in range(0, num_rows, 20):
-        part = np.asarray(array[start : min(start + 20, num_rows)], float)
-        gap = np.mean(part) - mean  # two sets are joined by their means and spreads
-        total = count + part.size
-        spread += np.var(part) * part.size + gap**2 * count * part.size / total
-        mean += gap * part.size / total
-        count = total
-    return float(mean), float(np.sqrt(spread / count))
+def _moments(array: Any, num_rows: int) -> tuple[float, float]:
+    """Mean and standard deviation of the first rows, which need not fit in memory."""
+    count, mean, variance_sum = 0, 0.0, 0.0
+    for start in range(0, num_rows, _CHUNK):
+        part = np.asarray(array[start : min(start + _CHUNK, num_rows)], float)
+        gap, total = np.mean(part) - mean, count + part.size
+        variance_sum += np.var(part) * part.size + gap**2 * count * part.size / total
+        mean, count = mean + gap * part.size / total, total
+    return float(mean), float(np.sqrt(variance_sum / count))
+
+
+def is_data(target: str | None, scale: str | None) -> bool:
+    """Whether the argument is operator data: a file of pairs, or the name of data.
+
+    A name of both data and a problem means data if `scale` is given.
+    """
+    plain = (target or "").casefold()
+    if Path(plain).suffix in _SUFFIXES:
+        return True
+    is_problem = plain in known_problems() and scale is None
+    return plain in known_makers() and not is_problem
+
+
+def data_file(target: str, scale: str | None) -> Path:
+    """The data file of an argument; shipped data are generated unless they exist."""
+    if Path(target).suffix.casefold() not in _SUFFIXES:
+        hint = " For your own data give the file, such as pairs.h5."
+        pick("data", target, known_makers(), hint)
+        return make_data(target, scale or "laptop")
+    if scale is not None:
+        raise UsageError(f"`--scale {scale}` applies to generated data only.")
+    return _existing(target)
+
+
+def _existing(file: str) -> Path:
+    if not Path(file).is_file():
+        raise UsageError(f"There is no file `{file}`.")
+    return Path(file)
+
+
+def open_target(target: str | None, scale: str | None, run: Path | None) -> Path:
+    """The data file of the argument, or that of a run."""
+    if target is not None:
+        return data_file(target, scale)
+    if scale is not None:
+        raise UsageError(f"`--scale {scale}` needs the name of the data.")
+    file = None if run is None else RunFolder(run).about_operator().get("file")
+    if file is None:
+        raise UsageError(f"Give the data: a file, or one of {listed(known_makers())}.")
+    if not Path(file).exists():
+        raise UsageError(f"The data file of the run, `{file}`, is missing: give it.")
+    return Path(file)

@@ -1,15 +1,30 @@
-"""Flags that several commands share."""
+"""Flags that several commands share, and the checks of what was typed."""
 
+import dataclasses
+import difflib
+import types
+import typing
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from tyro.conf import Positional, UseAppendAction, arg
+from tyro.conf import OmitArgPrefixes, Positional, Suppress, UseAppendAction, arg
 
-from .names import known_problems, listed
+from ..train import LAST_SEED
+from ._base import AbstractCommand, UsageError
+from .names import (
+    known_optimizers,
+    known_policies,
+    known_potentials,
+    known_problems,
+    known_recipes,
+    listed,
+)
 
 Name = Annotated[str | None, arg(metavar="NAME", help_behavior_hint="")]
 Count = Annotated[int | None, arg(metavar="N", help_behavior_hint="")]
 Folder = Annotated[Path | None, arg(metavar="DIR", help_behavior_hint="")]
+File = Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")]
 Minutes = Annotated[float | None, arg(metavar="MINUTES", help_behavior_hint="")]
 Dtype = Annotated[
     Literal["float32", "float64"] | None,
@@ -28,11 +43,189 @@ Only = Annotated[
     str | None,
     arg(
         metavar="A,B",
-        help="Make runs of these arms only; what others have come to stays.",
+        help="Run only these arms (policies); keep the results of the others.",
         help_behavior_hint="",
     ),
 ]
 Assignments = Annotated[
     UseAppendAction[tuple[str, ...]],
-    arg(metavar="NAME=VALUE", help="A setting of the problem"),
+    arg(metavar="NAME=VALUE", help="A parameter of the problem or the data"),
 ]
+
+
+@dataclasses.dataclass(frozen=True)
+class RecipeFlags:
+    """Defaults depend on the problem, the optimizer and the time limit."""
+
+    recipe: Annotated[Name, arg(help=f"as published: {listed(known_recipes())}")] = None
+    optimizer: Annotated[Name, arg(help=listed(known_optimizers()))] = None
+    policy: Annotated[Name, arg(help=listed(known_policies()))] = None
+    potential: Annotated[Name, arg(help=listed(known_potentials()))] = None
+    points: Count = None
+    """Number of training points in each step."""
+    pool: Count = None
+    """Number of candidate points from which training points are sampled."""
+    resample_every: Count = None
+    """Number of steps between two samplings of the training points."""
+    width: Count = None
+    """Number of units in each hidden layer."""
+    depth: Count = None
+    """Number of hidden layers."""
+    steps: Count = None
+    """Maximum number of steps."""
+    dtype: Dtype = None
+
+
+@dataclasses.dataclass(frozen=True)
+class AbstractProblemCommand(AbstractCommand):
+    """The flags of every command that solves a problem."""
+
+    target: Target = None
+    param: Assignments = ()
+    recipe: OmitArgPrefixes[RecipeFlags] = RecipeFlags()
+    minutes: Minutes = None
+    """Time limit of each run in minutes, including the time before a resume."""
+    seed: int = 0
+    """Random seed of the network and the points; the first one with `--seeds`."""
+    out: Folder = None
+    """Output folder (default: a new folder in runs/)."""
+    resume: Folder = None
+    """Resume from this folder; TARGET is optional for problems shipped with vrba."""
+    diagnose: float = 0.05
+    """Fraction of the run time spent on diagnostics (0 disables them)."""
+    json: Switch = False
+    """Print the result as one JSON object in the last line."""
+
+    def check_flags(self, num_seeds: int) -> None:
+        """Raise if a shared flag is out of range or the problem is missing."""
+        if self.target is None and self.resume is None:
+            raise UsageError(
+                "Give a problem to solve: FILE.py, or one of "
+                f"{listed(known_problems())}; or resume a run with `--resume DIR`."
+            )
+        check_minutes(self.minutes)
+        check_share(self.diagnose)
+        check_seeds(self.seed, num_seeds)
+
+
+def check_minutes(minutes: float | None) -> None:
+    """Raise if the time limit is not positive."""
+    if minutes is not None and not minutes > 0:
+        raise UsageError(f"`--minutes` must be positive, got {minutes:g}.")
+
+
+def check_seeds(seed: int, num_seeds: int) -> None:
+    """Raise if `num_seeds < 1` or the last seed exceeds `LAST_SEED`."""
+    if num_seeds < 1:
+        raise UsageError(f"`--seeds` must be at least 1, got {num_seeds}.")
+    if not 0 <= seed <= LAST_SEED - num_seeds + 1:
+        raise UsageError(
+            f"`--seed` and the last of `--seeds` must be between 0 and {LAST_SEED}, "
+            f"got {seed} and {num_seeds} seeds."
+        )
+
+
+def check_share(diagnose: float) -> None:
+    """Raise if the fraction of time for diagnostics is not between 0 and 1."""
+    if not 0 <= diagnose <= 1:
+        raise UsageError(f"`--diagnose` must be between 0 and 1, got {diagnose:g}.")
+
+
+def in_flags(text: str, flags: Mapping[str, str]) -> str:
+    """Replace the names of settings in a message by the flags that set them."""
+    for name, flag in flags.items():
+        text = text.replace(f"`{name}`", f"`{flag}`")
+    return text
+
+
+def did_you_mean(word: str, options: Iterable[str]) -> str:
+    """A sentence with the closest option, or nothing if none is close."""
+    close = difflib.get_close_matches(word, list(options), 1)
+    return f" Did you mean `{close[0]}`?" if close else ""
+
+
+def check_command(name: str, commands: Collection[str]) -> None:
+    """Raise if there is no command of this name."""
+    if name not in commands:
+        kind = "flag" if name.startswith("-") else "command"
+        raise UsageError(
+            f"There is no {kind} `{name}`.{did_you_mean(name, commands)} "
+            f"The commands are {', '.join(commands)}."
+        )
+
+
+def check_words(name: str, command: type, words: Sequence[str]) -> None:
+    """Raise if the words do not fit the flags of a command, in one plain sentence.
+
+    The parser would reject them too, in its own terms.
+    """
+    flags, arguments = _fields_of(command)
+    rest, given = iter(words), []
+    for word in rest:
+        if word in ("-h", "--help"):
+            return
+        flag, equals, value = word.partition("=")
+        if not _is_flag(word):
+            given.append(word)
+        elif (flag := flag.replace("_", "-")) not in flags:
+            raise UsageError(
+                f"There is no flag `{flag}`.{did_you_mean(flag, flags)} "
+                f"`vrba {name} --help` lists all flags."
+            )
+        elif flags[flag] is not bool:
+            value = value if equals else next(rest, "--")
+            if not equals and _is_flag(value):
+                raise UsageError(f"`{flag}` needs a value.")
+            _check_value(flag, flags[flag], value)
+    _check_arguments(name, arguments, given)
+
+
+def _is_flag(word: str) -> bool:
+    return word.startswith("-") and not word[1:2].isdigit() and word != "-"
+
+
+def _check_arguments(name: str, arguments: dict[str, Any], given: list[str]) -> None:
+    """Raise if positional arguments are missing, superfluous or not among choices."""
+    is_many = any(typing.get_origin(kind) is tuple for kind in arguments.values())
+    if len(given) > len(arguments) and not is_many:
+        raise UsageError(f"Unexpected argument `{given[len(arguments)]}`.")
+    required = [metavar for metavar in arguments if not metavar.startswith("[")]
+    if len(given) < len(required) and not is_many:
+        raise UsageError(f"Usage: vrba {name} {' '.join(arguments)}")
+    for (metavar, kind), word in zip(arguments.items(), given, strict=False):
+        _check_value(metavar, kind, word)
+
+
+def _check_value(flag: str, kind: Any, text: str) -> None:
+    """Raise if the text is not a number, or not one of the choices."""
+    if typing.get_origin(kind) is Literal:
+        choices = typing.get_args(kind)
+        if text not in choices:
+            one_of = ", ".join(choices)
+            guess = did_you_mean(text, choices)
+            raise UsageError(f"`{flag}` must be one of {one_of}, got `{text}`.{guess}")
+    elif kind in (int, float):
+        try:
+            kind(text)
+        except ValueError:
+            what = "a whole number" if kind is int else "a number"
+            raise UsageError(f"`{flag}` must be {what}, got `{text}`.") from None
+
+
+def _fields_of(command: type) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The types of the flags of a command, and of its positional arguments."""
+    flags: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
+    for name, hint in typing.get_type_hints(command, include_extras=True).items():
+        marks = getattr(hint, "__metadata__", ())
+        kind = hint.__origin__ if marks else hint
+        if typing.get_origin(kind) in (typing.Union, types.UnionType):
+            (kind,) = set(typing.get_args(kind)) - {types.NoneType}
+        if dataclasses.is_dataclass(kind) and isinstance(kind, type):
+            flags |= _fields_of(kind)[0]
+        elif Positional in marks:
+            metavars = [m for mark in marks if (m := getattr(mark, "metavar", None))]
+            arguments[metavars[-1]] = kind
+        elif Suppress not in marks:
+            flags["--" + name.replace("_", "-")] = kind
+    return flags, arguments

@@ -1,63 +1,128 @@
-"""`vrba list`: what there is to choose from."""
+"""`vrba list`: everything the package exports, by kind, in one line each."""
 
 import dataclasses
-import sys
-from pathlib import Path
-from typing import Annotated
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import ModuleType
+from typing import Annotated, Any, NamedTuple
 
+import equinox as eqx
+from typing_extensions import override
 from tyro.conf import Positional, arg
 
+import vrba
+
+from .. import adapt, domains, models, optim
+from ..problems import conditions
 from ._base import DONE, AbstractCommand
-from .catalogue import Entry, catalogue
+from .data import known_makers
 from .flags import Switch
-from .names import pick
-from .outcome import as_json
+from .names import (
+    classes_in,
+    known_optimizers,
+    known_policies,
+    known_potentials,
+    known_problems,
+    known_recipes,
+    pick,
+)
+from .output import as_json, print_result
+from .recipe import known_models
+
+_Known = Mapping[str, Callable[..., Any]]
+
+
+class Entry(NamedTuple):
+    """All names of a thing, whether a command takes them, and its description."""
+
+    names: tuple[str, ...]
+    is_typed: bool
+    about: str
+
+
+def catalogue() -> dict[str, list[Entry]]:
+    """All exports by kind; what no command takes has its Python name."""
+    kinds: dict[str, tuple[_Known, ModuleType, type | None]] = {
+        "problems": (known_problems(), vrba.problems, None),
+        "policies": (known_policies(), adapt, adapt.AbstractPolicy),
+        "potentials": (known_potentials(), adapt, adapt.AbstractPotential),
+        "optimizers": (known_optimizers(), optim, optim.AbstractOptimizer),
+        "recipes": (known_recipes(), vrba.train, None),
+        "models": (known_models(), models, models.AbstractArchitecture),
+        "data": (known_makers(), vrba.data, None),
+        "domains": ({}, domains, domains.AbstractDomain),
+        "conditions": ({}, conditions, eqx.Module),
+    }
+    return {
+        kind: _named(known) + ([] if base is None else _in_python(room, base, known))
+        for kind, (known, room, base) in kinds.items()
+    }
+
+
+def _named(known: _Known) -> list[Entry]:
+    """What commands take; several names of one thing share an entry."""
+    names: dict[int, list[str]] = {}
+    for name, make in known.items():
+        names.setdefault(id(make), []).append(name)
+    things = {id(make): make for make in known.values()}
+    whole = lambda make: make.args[0] if isinstance(make, partial) else make
+    found = [(tuple(names[k]), whole(make)) for k, make in things.items()]
+    return sorted(Entry(each, True, first_sentence(thing)) for each, thing in found)
+
+
+def _in_python(room: ModuleType, base: type, known: _Known) -> list[Entry]:
+    """What no command takes: it needs arguments, or there is no flag for it."""
+    entries = []
+    for kind in classes_in(room, base):
+        is_at_top = getattr(vrba, kind.__name__, None) is kind
+        path = f"{'vrba' if is_at_top else room.__name__}.{kind.__name__}"
+        if kind not in known.values():
+            entries.append(Entry((path,), False, first_sentence(kind)))
+    return sorted(entries)
+
+
+def first_sentence(thing: Any) -> str:
+    """The first sentence of a docstring, on one line."""
+    paragraph = " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split())
+    return re.split(r"(?<=\S\.)(?<!\bal\.)\s", paragraph, maxsplit=1)[0]
 
 
 @dataclasses.dataclass(frozen=True)
 class List(AbstractCommand):
-    """Show what there is: problems, policies, potentials, optimizers and more.
+    """List problems, policies, potentials, optimizers and more.
 
-    A name is what a command takes; one that begins with `vrba.` is for Python.
+    Commands take these names; a name that starts with `vrba.` is for Python only.
     """
 
     kind: Annotated[
         Positional[str | None],
         arg(
             metavar="[KIND]",
-            help=f"{', '.join(catalogue())}; all of them if not given",
+            help=f"{', '.join(catalogue())} (default: all)",
             help_behavior_hint="",
         ),
     ] = None
     json: Switch = False
     """Print one JSON object."""
 
-    @property
-    def shows_traceback(self) -> bool:
-        """There is nothing to look into."""
-        return False
-
-    def file(self) -> Path | None:
-        """None is asked for."""
-        return None
-
+    @override
     def run(self) -> int:
-        """Prints one line for each."""
         kinds = catalogue()
         if self.kind is not None:
             named = {kind: (kind, entries) for kind, entries in kinds.items()}
             kinds = dict([pick("list of", self.kind, named)])
-        sys.stdout.write(_json(kinds) if self.json else _text(kinds))
+        print_result(_json(kinds) if self.json else _text(kinds))
         return DONE
 
 
 def _json(kinds: dict[str, list[Entry]]) -> str:
-    plain = {kind: [e._asdict() for e in entries] for kind, entries in kinds.items()}
-    return as_json(plain) + "\n"
+    return as_json({k: [e._asdict() for e in entries] for k, entries in kinds.items()})
 
 
 def _text(kinds: dict[str, list[Entry]]) -> str:
-    """Names in a column; a heading for each kind where there are several."""
+    """Names in a column, with a heading for each of several kinds."""
     parts = []
     for kind, entries in kinds.items():
         names = [", ".join(entry.names) for entry in entries]
@@ -65,5 +130,5 @@ def _text(kinds: dict[str, list[Entry]]) -> str:
         pairs = zip(names, entries, strict=True)
         lines = [f"{name:{width}}  {entry.about}" for name, entry in pairs]
         heading = [f"{kind}:"] if len(kinds) > 1 else []
-        parts.append("\n".join([*heading, *lines]) + "\n")
-    return "\n".join(parts)
+        parts.append("\n".join([*heading, *lines]))
+    return "\n\n".join(parts)

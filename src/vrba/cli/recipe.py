@@ -1,29 +1,44 @@
-"""From flags to a recipe: what is not said is chosen from the problem or the run."""
+"""From flags to recipes: what is not given depends on the problem, data or run."""
 
 import dataclasses
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 from tyro.conf import arg
 
+from .. import models
 from ..adapt import AbstractPolicy, AbstractPotential, AbstractTimed
 from ..core import InputError, describe, load_tree, rebuild, use_precision
-from ..models import MLP, AbstractArchitecture
-from ..optim import AbstractOptimizer
+from ..data import Pairs
+from ..models import MLP, AbstractArchitecture, AbstractOperatorArchitecture
+from ..optim import AbstractOptimizer, Cosine
 from ..problems import Formulation, Problem
-from ..train import Recipe, RunFolder, Solution, default_recipe
+from ..train import (
+    OperatorRecipe,
+    Recipe,
+    RunFolder,
+    Solution,
+    check_rows,
+    default_operator_recipe,
+    default_recipe,
+    fitted_model,
+    misfits,
+    operator_arms,
+)
 from ..train.about import known_classes
 from ..train.solution import trainer_from
-from ._base import UsageError, in_flags
-from .flags import Count, Dtype, Name
+from ._base import UsageError
+from .flags import Count, Dtype, Name, RecipeFlags, in_flags
 from .names import (
     along_time,
     known_optimizers,
-    known_policies,
     known_potentials,
     known_recipes,
     listed,
     make_policy,
+    named_in,
     pick,
     with_potential,
 )
@@ -31,114 +46,93 @@ from .names import (
 _FLAGS = {
     "num_points": "--points",
     "pool_size": "--pool",
+    "batch_size": "--batch",
     "resample_every": "--resample-every",
+    "num_steps": "--steps",
     "max_steps": "--steps",
     "width": "--width",
     "depth": "--depth",
 }
-_POOL_FACTOR = 8  # points of the pool for each that is drawn, if only these are given
-
-
-@dataclasses.dataclass(frozen=True)
-class RecipeFlags:
-    """What is not given is chosen from the problem, the optimizer and the time."""
-
-    recipe: Annotated[Name, arg(help=f"as published: {listed(known_recipes())}")] = None
-    optimizer: Annotated[Name, arg(help=listed(known_optimizers()))] = None
-    policy: Annotated[Name, arg(help=listed(known_policies()))] = None
-    potential: Annotated[Name, arg(help=listed(known_potentials()))] = None
-    points: Count = None
-    """Points that are drawn at a time."""
-    pool: Count = None
-    """Points that they are drawn from."""
-    resample_every: Count = None
-    """Steps until points are drawn anew."""
-    width: Count = None
-    """Units in a layer of the network."""
-    depth: Count = None
-    """Hidden layers of the network."""
-    steps: Count = None
-    """Steps at most."""
-    dtype: Dtype = None
+_POOL_FACTOR = 8  # candidates for each training point, if only the latter are given
 
 
 def new_recipe(
-    flags: RecipeFlags,
-    problem: Problem,
-    minutes: float | None,
-    start: Path | None,
+    flags: RecipeFlags, problem: Problem, minutes: float | None, start: Path | None
 ) -> Recipe:
-    """The default recipe of the problem and the optimizer, with the flags on top."""
-    base = _published(flags, problem, start)
-    if base is None:
+    """The default or published recipe, changed by the flags."""
+    if flags.recipe is None:
         base = _default(flags, problem, minutes, start)
-    recipe = _changed(base, flags)
+    else:
+        base = _published(flags, flags.recipe, problem, start)
+    recipe = _with_flags(base, flags)
     if not isinstance(recipe.policy, AbstractTimed):
         return recipe
     policy = along_time(recipe.policy, problem.domain.coordinates)
     return dataclasses.replace(recipe, policy=policy)
 
 
-def dtype_asked(dtype: str | None, recipe: str | None) -> str:
-    """The type of all numbers of a new run: as given, or that of a recipe by name."""
-    if dtype is not None or recipe is None:
-        return dtype or "float64"
-    return pick("recipe", recipe, known_recipes())().dtype
-
-
 def resumed_recipe(flags: RecipeFlags, run: Path) -> Recipe:
-    """The recipe of a run, with the flags on top."""
+    """The recipe of a run, changed by the flags."""
     described = dict(_described(run))
     for part in ("optimizer", "policy"):
         if _is_readable(described[part]):
             continue
         if getattr(flags, part) is None:
             raise UsageError(
-                f"The {part} of `{run}` cannot be read from the folder: give it again, "
-                f"`--{part} NAME`."
+                f"The {part} of `{run}` cannot be read from the folder: give it again "
+                f"with `--{part} NAME`."
             )
-        described[part] = describe(getattr(Recipe(), part))  # given again below
+        described[part] = describe(getattr(Recipe(), part))  # replaced below
     base: Any = rebuild(described, known_classes())
     optimizer = _optimizer(flags)
     if optimizer is not None:
         base = dataclasses.replace(base, optimizer=optimizer)
-    return _changed(base, flags)
+    return _with_flags(base, flags)
+
+
+def dtype_asked(dtype: str | None, recipe: str | None) -> str:
+    """The dtype of a new run: as given, or that of a published recipe."""
+    if dtype is not None or recipe is None:
+        return dtype or "float64"
+    return pick("recipe", recipe, known_recipes())().dtype
+
+
+def dtype_of(run: Path) -> str:
+    """The dtype of an existing run."""
+    return _described(run)["dtype"]
 
 
 def unreadable_parts(recipe: Recipe) -> list[str]:
-    """What cannot be read back from the folder of a run, and must be given again."""
+    """The parts that a run folder cannot store, to be given again on resume."""
     parts = {"optimizer": recipe.optimizer, "policy": recipe.policy}
     return [name for name, part in parts.items() if not _is_readable(describe(part))]
 
 
-def dtype_of(run: Path) -> str:
-    """The type of all numbers of a run."""
-    return _described(run)["dtype"]
-
-
 def load_start(run: Path, problem: Problem) -> Solution:
-    """The solution in a folder, to begin from. The problem may have changed since: only
-    the network is taken, and that must have been made for as many fields."""
+    """The solution in a folder, to initialise the network of a problem.
+
+    The problem may differ from that of the folder if it has as many fields.
+    """
     folder = RunFolder(run)
-    about = folder.about_problem()
-    described = _described(run)
+    about, described = folder.about_problem(), _described(run)
     model = rebuild(described["model"], known_classes())
     small = Recipe(model=model, dtype=described["dtype"], num_points=1, pool_size=1)
     trainer = trainer_from(about, problem, run, small)
     with use_precision(small.dtype):
-        like = trainer.build()
-        (best, last), header = load_tree(folder.checkpoint("best"), (like, like))
+        template = trainer.build()
+        path = folder.checkpoint("best")
+        (best, last), header = load_tree(path, (template, template))
     return Solution(trainer, best, last, folder.record(), header | {"about": about})
 
 
 def check_start(start: Solution, recipe: Recipe, run: Path) -> None:
-    """Refuses a network or a precision that is not that of the start."""
+    """Raise if the initial solution has another network or dtype than the recipe."""
     old = start.trainer.recipe
     if (old.model, old.dtype) != (recipe.model, recipe.dtype):
         raise UsageError(
-            f"`--init-from {run}` has the network {old.model} in {old.dtype}, the flags "
-            f"ask for {recipe.model} in {recipe.dtype}: leave `--width`, `--depth` and "
-            "`--dtype` as they were."
+            f"`--init-from {run}` has the network {old.model} in {old.dtype}, but the "
+            f"flags give {recipe.model} in {recipe.dtype}: use the same `--width`, "
+            "`--depth` and `--dtype`."
         )
 
 
@@ -158,15 +152,11 @@ def _described(run: Path) -> dict[str, Any]:
 
 
 def _default(
-    flags: RecipeFlags,
-    problem: Problem,
-    minutes: float | None,
-    start: Path | None,
+    flags: RecipeFlags, problem: Problem, minutes: float | None, start: Path | None
 ) -> Recipe:
-    """What suits the problem, the optimizer, the time and the network."""
     optimizer, formulation = _optimizer(flags), Formulation(problem)
     base = default_recipe(formulation, minutes, optimizer)
-    if start is not None:  # its network is what training begins with
+    if start is not None:  # training begins with the network of that run
         model = rebuild(_described(start)["model"], known_classes())
         base = dataclasses.replace(base, model=model)
     model = _model(base, flags) or base.model
@@ -174,16 +164,14 @@ def _default(
 
 
 def _published(
-    flags: RecipeFlags, problem: Problem, start: Path | None
-) -> Recipe | None:
-    """A recipe by its name, with the potential that is asked for; a problem that brings
-    a network keeps it."""
-    if flags.recipe is None:
-        return None
-    make = pick("recipe", flags.recipe, known_recipes())
-    given = f"`--recipe {flags.recipe}`"
+    flags: RecipeFlags, name: str, problem: Problem, start: Path | None
+) -> Recipe:
+    """A published recipe; a problem that has a network of its own keeps it."""
+    make = pick("recipe", name, known_recipes())
     if start is not None:
-        raise UsageError(f"{given} brings a network: leave out `--init-from`.")
+        raise UsageError(
+            f"`--recipe {name}` sets the network: leave out `--init-from`."
+        )
     recipe, optimizer = make(_potential(flags)), _optimizer(flags)
     if problem.model is not None:
         recipe = dataclasses.replace(recipe, model=problem.model)
@@ -191,8 +179,8 @@ def _published(
         return recipe
     if optimizer.needs_residuals:
         raise UsageError(
-            f"`--optimizer {flags.optimizer}` needs another recipe than {given}, which "
-            "is for many cheap steps: leave one of them out."
+            f"`--optimizer {flags.optimizer}` does not fit `--recipe {name}`, which "
+            "makes many cheap steps: leave one of them out."
         )
     return dataclasses.replace(recipe, optimizer=optimizer)
 
@@ -209,8 +197,7 @@ def _optimizer(flags: RecipeFlags) -> AbstractOptimizer | None:
     return pick("optimizer", flags.optimizer, known_optimizers())()
 
 
-def _changed(base: Recipe, flags: RecipeFlags) -> Recipe:
-    """The recipe with what the flags say."""
+def _with_flags(base: Recipe, flags: RecipeFlags) -> Recipe:
     new: dict[str, Any] = {
         "resample_every": flags.resample_every,
         "max_steps": flags.steps,
@@ -222,10 +209,20 @@ def _changed(base: Recipe, flags: RecipeFlags) -> Recipe:
         new["pool_size"] = max(base.pool_size, _POOL_FACTOR * flags.points)
     if flags.points is None and flags.pool is not None:
         new["num_points"] = min(base.num_points, flags.pool)
-    try:
+    with _messages_name_flags():
         new |= {"policy": _policy(base, flags), "model": _model(base, flags)}
-        given = {name: value for name, value in new.items() if value is not None}
-        return dataclasses.replace(base, **given)
+        return dataclasses.replace(base, **_given(new))
+
+
+def _given(settings: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+@contextmanager
+def _messages_name_flags() -> Iterator[None]:
+    """Turn errors about settings into errors about the flags that set them."""
+    try:
+        yield
     except UsageError:
         raise
     except InputError as error:
@@ -240,10 +237,105 @@ def _policy(base: Recipe, flags: RecipeFlags) -> AbstractPolicy | None:
 
 
 def _model(base: Recipe, flags: RecipeFlags) -> AbstractArchitecture | None:
-    sizes = {"width": flags.width, "depth": flags.depth}
-    sizes = {name: size for name, size in sizes.items() if size is not None}
+    sizes = _given({"width": flags.width, "depth": flags.depth})
     if not sizes:
         return None
     if not isinstance(base.model, MLP):
-        raise UsageError(f"`--{next(iter(sizes))}` is for an MLP, not {base.model}.")
+        raise UsageError(
+            f"`--{next(iter(sizes))}` applies to an MLP only, but the network is "
+            f"{base.model}."
+        )
     return dataclasses.replace(base.model, **sizes)
+
+
+# Operators.
+
+_WEIGHTS: dict[str, Callable[[OperatorRecipe, Pairs], OperatorRecipe]] = {
+    "point": lambda recipe, pairs: recipe,
+    "time": operator_arms.weighed_by_time,
+    "coarse": operator_arms.weighed_coarsely,
+    "half": operator_arms.weighed_in_half,
+}
+_UNIFORM = {
+    "uniform": operator_arms.uniform,
+    "uniform-as-published": operator_arms.uniform_as_published,
+}
+
+
+def known_models() -> dict[str, type[AbstractOperatorArchitecture]]:
+    """Operator networks by name."""
+    return named_in(models, AbstractOperatorArchitecture)
+
+
+def known_misfits() -> dict[str, type[misfits.AbstractMisfit]]:
+    """Operator losses by name."""
+    return named_in(misfits, misfits.AbstractMisfit)
+
+
+def known_arms() -> tuple[str, ...]:
+    """Operator policies by name: uniform ones, and one for each potential."""
+    return (*_UNIFORM, *known_potentials())
+
+
+@dataclasses.dataclass(frozen=True)
+class OperatorFlags:
+    """Defaults depend on the data."""
+
+    model: Annotated[Name, arg(help=listed(known_models()))] = None
+    policy: Annotated[Name, arg(help=", ".join(known_arms()))] = None
+    misfit: Annotated[Name, arg(help=f"loss: {listed(known_misfits())}")] = None
+    batch: Count = None
+    """Number of samples in a step."""
+    weights: Name = None
+    """Resolution of the weights: one for each `point` (default), one for each `time`, a
+    `coarse` grid, or `half` precision."""
+    resample_every: Count = None
+    """Number of steps between two updates of the sampling distribution (default: one
+    epoch)."""
+    steps: Count = None
+    """Maximum number of steps, over which the learning rate decays to zero."""
+    patience: Count = None
+    """Stop after this many checks without a lower validation error."""
+    dtype: Dtype = None
+
+
+def new_operator_recipe(flags: OperatorFlags, pairs: Pairs) -> OperatorRecipe:
+    """The default recipe for the data, changed by the flags."""
+    new: dict[str, Any] = {"batch_size": flags.batch, "dtype": flags.dtype}
+    new |= {"resample_every": flags.resample_every, "patience": flags.patience}
+    if flags.misfit is not None:
+        new["misfit"] = pick("misfit", flags.misfit, known_misfits())()
+    with _messages_name_flags():
+        model = None
+        if flags.model is not None:
+            model = fitted_model(pick("model", flags.model, known_models()), pairs)
+        recipe = default_operator_recipe(pairs, flags.steps, model)
+        recipe = with_arm(recipe, flags.policy)
+        if flags.weights is not None:
+            recipe = pick("kind of weights", flags.weights, _WEIGHTS)(recipe, pairs)
+        recipe = dataclasses.replace(recipe, **_given(new))
+        check_rows(recipe, pairs)
+        return recipe
+
+
+def with_arm(recipe: OperatorRecipe, name: str | None) -> OperatorRecipe:
+    """The recipe with the policy of this name."""
+    if name is None:
+        return recipe
+    arm = pick("policy", name, {known: known for known in known_arms()})
+    if arm in _UNIFORM:
+        return _UNIFORM[arm](recipe)
+    return operator_arms.tilted(recipe, known_potentials()[arm]())
+
+
+def resumed_operator_recipe(run: Path, steps: int | None) -> OperatorRecipe:
+    """The recipe of a run, with another number of steps if given."""
+    recipe = rebuild(RunFolder(run).about_operator()["operator"], known_classes())
+    if steps is None:
+        return recipe
+    if isinstance(getattr(recipe.optimizer, "schedule", None), Cosine):
+        raise UsageError(
+            f"`--steps {steps}` cannot be given with `--resume`: the learning rate of "
+            f"`{run}` decays to zero over {recipe.max_steps} steps. Start a new run."
+        )
+    return dataclasses.replace(recipe, max_steps=steps)

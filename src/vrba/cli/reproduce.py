@@ -12,14 +12,13 @@ from tyro.conf import Positional, arg
 from ..core import write_atomically
 from ..report import exhibit_text, write_exhibit
 from . import paper
-from ._base import DONE, FAILED, INTERRUPTED, AbstractFolderCommand, UsageError
+from ._base import DONE, FAILED, INTERRUPTED, AbstractCommand, UsageError
 from .arms import Settings
 from .compare import Compare, Outcome, carry_out, settings_of
 from .comparison import ComparisonFolder
-from .drawing import draw_report
 from .flags import Count, Folder, Switch
 from .names import listed, pick, pick_some
-from .outcome import as_json
+from .output import as_json, write_page
 from .paper import Exhibit, Experiment
 from .paper.result import result_of
 from .recipe import RecipeFlags
@@ -39,7 +38,7 @@ def known_scales() -> dict[str, str]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Reproduce(AbstractFolderCommand):
+class Reproduce(AbstractCommand):
     """Make a table or a figure of Toscano et al. (2025) again, with fair baselines.
 
     Experiments that several of them show are made once. What was stopped goes on by the
@@ -252,7 +251,7 @@ def _draw(
         if outcome.folder.file.exists()
     }
     for path in folders.values():
-        draw_report(path, raises=raises)
+        write_page(path, raises=raises)
     for exhibit, result in zip(exhibits, results, strict=True):
         names = [one.name for one in exhibit.experiments if one.name in folders]
         sources = [folders[name] for name in names]

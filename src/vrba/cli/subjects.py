@@ -11,9 +11,14 @@ from ..train.train_operator import fingerprint
 from ._base import UsageError
 from .machine import bytes_of_operator_run, bytes_of_run
 from .names import known_policies, known_potentials, pick
-from .operator_recipe import OperatorFlags, known_arms, new_operator_recipe
-from .recipe import RecipeFlags, new_recipe
-from .target import load_problem
+from .problem_argument import load_problem
+from .recipe import (
+    OperatorFlags,
+    RecipeFlags,
+    known_arms,
+    new_operator_recipe,
+    new_recipe,
+)
 
 
 class AbstractSubject(abc.ABC):

@@ -1,38 +1,38 @@
 """`vrba train`: from pairs of functions to an operator and its folder."""
 
 import dataclasses
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
+from typing_extensions import override
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from ..core import ending, use_precision
 from ..data import open_pairs
-from ..report import Panel
-from ..train import Operator, RunFolder, train_operator
-from ._base import DONE, FAILED, INTERRUPTED, AbstractFolderCommand, UsageError
-from .data import known_makers
-from .drawing import draw_report
-from .flags import Folder, Minutes, Name, Switch
+from ..train import Operator, OperatorRecipe, RunFolder, train_operator
+from ._base import DONE, FAILED, INTERRUPTED, AbstractCommand, UsageError
+from .data import known_makers, open_target
+from .flags import Folder, Minutes, Name, Switch, check_minutes
 from .names import listed
-from .operator_recipe import (
-    OperatorFlags,
-    new_operator_recipe,
-    open_target,
-    resumed_operator_recipe,
+from .output import (
+    as_json,
+    check_new,
+    is_bad,
+    output_folder,
+    print_how_to_resume,
+    print_result,
+    progress,
+    reproducible_command,
+    write_page,
 )
-from .outcome import as_json, is_bad
-from .retelling import retold, teller
-from .target import folder_for
+from .recipe import OperatorFlags, new_operator_recipe, resumed_operator_recipe
 
 
 @dataclasses.dataclass(frozen=True)
-class Train(AbstractFolderCommand):
-    """Train an operator on pairs of functions, by the name of data or from a file.
+class Train(AbstractCommand):
+    """Train a neural operator on pairs of functions, by name or from a file.
 
-    Everything goes to a folder, from which the run can be resumed.
+    The run folder contains everything, and the run can be resumed from it.
     """
 
     target: Annotated[
@@ -44,23 +44,23 @@ class Train(AbstractFolderCommand):
         ),
     ] = None
     scale: Name = None
-    """How much of data that are made: paper, laptop (unless given) or tiny."""
+    """Size of generated data: paper, laptop (default) or tiny."""
     recipe: OmitArgPrefixes[OperatorFlags] = OperatorFlags()
     minutes: Minutes = None
-    """Minutes at most in all, also before a resume."""
+    """Time limit in minutes, including the time before a resume."""
     seed: int = 0
-    """Random numbers: the network and the batches."""
+    """Random seed of the network and the batches."""
     out: Folder = None
-    """The run's folder, runs/NAME unless given."""
+    """Output folder (default: a new folder in runs/)."""
     resume: Folder = None
-    """Go on with a run; TARGET can be left out if its file is where it was."""
+    """Resume from this folder; TARGET is optional if the data file has not moved."""
     tensorboard: Switch = False
-    """Write curves for TensorBoard into RUN/tensorboard, too."""
+    """Also write TensorBoard curves to RUN/tensorboard."""
     json: Switch = False
-    """Print the result as one JSON object, the last line."""
+    """Print the result as one JSON object in the last line."""
 
+    @override
     def run(self) -> int:
-        """Trains, tells, draws."""
         _check(self)
         path = open_target(self.target, self.scale, self.resume)
         pairs = open_pairs(path)
@@ -70,30 +70,25 @@ class Train(AbstractFolderCommand):
             else:
                 recipe = resumed_operator_recipe(self.resume, self.recipe.steps)
         given = self.resume or self.out
-        with folder_for(given, Path("runs") / path.stem) as folder:
+        with output_folder(given, Path("runs") / path.stem) as folder:
             operator = _train(self, path, recipe, folder)
         status = ending(operator.result["status"])
-        if status == "interrupted":
-            sys.stderr.write(f"Stopped, and all is saved. {_how_to_resume(folder)}")
-        if status == "time_reached":
-            again = shlex.join(["vrba", "train", "--resume", str(folder)])
-            sys.stderr.write(f"The time was over. To go on: {again} --minutes MORE\n")
-        told = f"{operator.sentence()} See {folder}."
-        sys.stdout.write((_json(operator, folder) if self.json else told) + "\n")
-        sys.stdout.flush()
-        draw_report(folder, raises=self.debug)
+        minutes = operator.result["about"].get("minutes")
+        print_how_to_resume(status, _resume_words(folder), minutes)
+        text = f"{operator.sentence()} See {folder}."
+        print_result(as_json(_summary(operator, folder)) if self.json else text)
+        write_page(folder, raises=self.debug)
         if status == "interrupted":
             return INTERRUPTED
         return FAILED if is_bad(status) else DONE
 
 
-def _train(flags: Train, path: Path, recipe: Any, folder: Path) -> Operator:
-    """The run, with a panel on a terminal and lines elsewhere."""
-    panel = Panel() if sys.stderr.isatty() else None
+def _train(flags: Train, path: Path, recipe: OperatorRecipe, folder: Path) -> Operator:
     seed = flags.seed
     if flags.resume is not None:
         seed = RunFolder(folder).about_operator()["seed"]
-    try:
+    words = _resume_words(folder)
+    with progress(folder, words, has_tensorboard=flags.tensorboard) as callback:
         return train_operator(
             path,
             recipe,
@@ -101,56 +96,42 @@ def _train(flags: Train, path: Path, recipe: Any, folder: Path) -> Operator:
             flags.minutes,
             folder,
             resume=flags.resume is not None,
-            callback=teller(panel, folder, has_tensorboard=flags.tensorboard),
-            command=retold(flags.words),
+            callback=callback,
+            command=reproducible_command(flags.words),
         )
-    except KeyboardInterrupt:  # before the first step, or at the second Ctrl-C
-        if RunFolder(folder).checkpoint("latest").exists():
-            sys.stderr.write(_how_to_resume(folder))
-        raise
-    finally:
-        if panel is not None:
-            panel.close()
 
 
 def _check(flags: Train) -> None:
-    """Refuses what would fail later."""
+    """Raise for flags that would fail later."""
     if flags.target is None and flags.resume is None:
         raise UsageError(
-            "Give data to train on: a file of pairs, or one of "
-            f"{listed(known_makers())}; or go on with `--resume DIR`."
+            "Give training data: a file of pairs, or one of "
+            f"{listed(known_makers())}; or resume a run with `--resume DIR`."
         )
-    if flags.minutes is not None and not flags.minutes > 0:
-        raise UsageError(f"`--minutes` must be positive, got {flags.minutes:g}.")
+    check_minutes(flags.minutes)
     if flags.resume is not None:
         given: dict[str, Any] = dataclasses.asdict(flags.recipe)
         given |= {"out": flags.out, "seed": flags.seed or None, "steps": None}
         wrong = [name for name, value in given.items() if value is not None]
         if wrong:
-            raise UsageError(f"`--{wrong[0]}` is that of the run with `--resume`.")
-    if flags.out is not None and RunFolder(flags.out).holds_run:
-        raise UsageError(
-            f"`{flags.out}` already holds a run: go on with `--resume {flags.out}`, or "
-            "choose another folder."
-        )
+            raise UsageError(f"`--{wrong[0]}` cannot be changed with `--resume`.")
+    if flags.out is not None:
+        check_new(flags.out)
 
 
-def _how_to_resume(folder: Path) -> str:
-    words = ["vrba", "train", "--resume", str(folder)]
-    return f"To go on: {shlex.join(words)}\n"
+def _resume_words(folder: Path) -> list[str]:
+    return ["vrba", "train", "--resume", str(folder)]
 
 
-def _json(operator: Operator, folder: Path) -> str:
+def _summary(operator: Operator, folder: Path) -> dict[str, Any]:
     result, about = operator.result, operator.result["about"]
     keys = ("step", "seconds", "selected_step", "errors")
     kept = ("seed", "num_params", "weights_bytes", "file")
-    return as_json(
-        {
-            "run": str(folder),
-            **{key: result[key] for key in keys},
-            **{key: about[key] for key in kept},
-            "status": ending(result["status"]),
-            "message": result["status"],
-            "dtype": operator.recipe.dtype,
-        }
-    )
+    return {
+        "run": str(folder),
+        **{key: result[key] for key in keys},
+        **{key: about[key] for key in kept},
+        "status": ending(result["status"]),
+        "message": result["status"],
+        "dtype": operator.recipe.dtype,
+    }

@@ -9,7 +9,7 @@ from ..train import RunFolder
 from .arms import Settings
 from .children import Task
 from .comparison import ComparisonFolder
-from .outcome import is_bad
+from .output import is_bad
 
 
 class Watcher:

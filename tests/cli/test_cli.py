@@ -2,27 +2,35 @@
 
 import dataclasses
 import json
+import linecache
 import os
 import signal
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import equinox as eqx
 import jax
 import numpy as np
 import pytest
-from cli_cases import call
 from scipy.io import netcdf_file
 from vrba.train import Solution
 
 import vrba
-from vrba.cli import drawing, solve
+from tests.cli.cases import call
+from vrba.cli import COMMANDS, solve
 from vrba.cli._base import UsageError
 from vrba.cli.names import known_optimizers, known_policies, known_problems, make_policy
+from vrba.cli.output import (
+    free_folder,
+    output_folder,
+    print_how_to_resume,
+    reproducible_command,
+    write_page,
+)
+from vrba.cli.problem_argument import load_problem, parse_settings
 from vrba.cli.recipe import RecipeFlags, new_recipe
-from vrba.cli.retelling import retold
-from vrba.cli.target import folder_for, free_folder, load_problem, parse_settings
 
 pytestmark = pytest.mark.xdist_group("cli")  # one folder, and what is compiled
 
@@ -97,15 +105,11 @@ MISTAKES = {
     ),
     "reference's error": ("np.exp", "np.exq", ", line 17: "),
     "syntax": ("- u.xx}", "- u.xx", ", line 10: SyntaxError: "),
-    "no problem": ("vrba.Problem", "object", "there is no problem here"),
+    "no problem": ("vrba.Problem", "object", "the file defines no problem"),
     "order of arguments": ("u, t, x)", "u, x, t)", "`Heat.equations` takes (u, x, t)"),
-    "unknown field": (
-        'on="x"',
-        'on="x", field="v"',
-        "has `field='v'`, but the fields are u",
-    ),
+    "unknown field": ('on="x"', 'on="x", of="v"', "of `v`, but the fields are u"),
     "an `if`": ("return {", "return {} if x > 0 else {", ", line 10: `if`,"),
-    "numpy's function": ("jnp.sin", "np.sin", "line 13: a function of numpy"),
+    "numpy's function": ("jnp.sin", "np.sin", "line 13: a numpy function"),
     "empty box": ("x=(0, 1)", "x=(1, 0)", ", line 7: `Box(x=...)`"),
     "missing module": ("import numpy", "import nunpy", ", line 2: ModuleNotFoundError"),
 }
@@ -198,7 +202,7 @@ def test_seeds_disagree(done, folder, monkeypatch):
 
     is_dict = lambda value: isinstance(value, dict)
     monkeypatch.setattr(solve, "solve_problem", fake)
-    monkeypatch.setattr(solve, "draw_report", lambda run, raises: None)
+    monkeypatch.setattr(solve, "write_page", lambda run, raises: None)
     words = ["solve", "decay.py", "--seed", 5, "--seeds", 2, "--out", "many"]
     code, out, _ = call(*words, "--json")
     found = json.loads(out)
@@ -236,7 +240,8 @@ def test_command_stops_at_a_signal_and_says_how_to_go_on(folder):
     assert "relative L2 error" in out
     last = err.splitlines()[-1]
     assert last == (
-        "Stopped, and all is saved. To go on: vrba solve decay.py --resume stopped"
+        "Interrupted; all progress is saved. Resume with: "
+        "vrba solve decay.py --resume stopped"
     )
     saved = Solution.load("stopped", problem=load_problem("decay.py", ()))
     assert saved.result["step"] >= 15
@@ -245,48 +250,47 @@ def test_command_stops_at_a_signal_and_says_how_to_go_on(folder):
 # Words that are not known, and values that do not fit.
 
 
-@pytest.mark.parametrize(
-    ("words", "complaint"),
-    [
-        ([], "Give a problem to solve: FILE.py, or one of "),
-        (["burger"], "Did you mean `burgers`? There are: "),
-        (["gone.py"], "gone.py: there is no such file"),
-        (["decay.py:Growth"], "There is no problem in decay.py `Growth`"),
-        (["decay.py", "--param", "speed=1"], "no setting of Decay `speed`"),
-        (["decay.py", "--param", "rate"], "must be a name and a value"),
-        (["decay.py", "--param", "rate=fast"], "must be of type float"),
-        (["decay.py", "--optimizer", "adm"], "Did you mean `adam`? There are: "),
-        (["decay.py", "--policy", "wild"], "There is no policy `wild`. There are: "),
-        (["decay.py", "--potential", "x"], "There is no potential `x`. There are: "),
-        (["decay.py", "--policy", "rba", "--potential", "cosh"], "takes no potential"),
-        (["decay.py", "--points", "9", "--pool", "8"], "more than the pool"),
-        (["decay.py", "--minutes", "0"], "`--minutes` must be positive"),
-        (["decay.py", "--seeds", "0"], "`--seeds` must be at least 1"),
-        (["decay.py", "--export", "a.txt"], "must end in .npz or .nc"),
-        (["decay.py", "--export", "decay.py/a.npz"], "cannot be written"),
-        (
-            ["decay.py", "--seed", str(2**31 - 1), "--seeds", "2"],
-            "the last of `--seeds`",
-        ),
-        (["decay.py", "--steps", "0"], "`--steps` must be at least 1, got 0"),
-        (["decay.py", "--points", "0"], "`--points` must be at least 1, got 0"),
-        (
-            ["decay.py", "--resample-every", "0"],
-            "`--resample-every` must be at least 1, got 0",
-        ),
-        (["leaves.py"], "leaves.py ends the program: 3"),
-        (["decay.py", "--out", "runs/decay"], "already holds a run"),
-        (["decay.py", "--resume", "nowhere"], "is no run folder"),
-        (["--resume", "runs/decay"], "does not come with vrba"),
-        (["decay.py", "--resume", "runs/decay", "--seed", "1"], "is that of the run"),
-        (["--param", "rate=1", "--resume", "runs/decay"], "needs the problem"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_bad_input_is_refused_at_once(done, folder, words, complaint):
-    code, out, err = call("solve", *words)
-    assert code == 2 and out == "" and complaint in err
-    assert err.startswith("vrba: ") and len(err.splitlines()) <= 2
+BAD_INPUT = [
+    ([], "Give a problem to solve: FILE.py, or one of "),
+    (["burger"], "Did you mean `burgers`? There are: "),
+    (["gone.py"], "gone.py: there is no such file"),
+    (["decay.py:Growth"], "There is no problem in decay.py `Growth`"),
+    (["decay.py", "--param", "speed=1"], "no parameter of Decay `speed`"),
+    (["decay.py", "--param", "rate"], "must be a name and a value"),
+    (["decay.py", "--param", "rate=fast"], "must be of type float"),
+    (["decay.py", "--optimizer", "adm"], "Did you mean `adam`? There are: "),
+    (["decay.py", "--policy", "wild"], "There is no policy `wild`. There are: "),
+    (["decay.py", "--potential", "x"], "There is no potential `x`. There are: "),
+    (["decay.py", "--policy", "rba", "--potential", "cosh"], "takes no potential"),
+    (["decay.py", "--points", "9", "--pool", "8"], "more than the pool"),
+    (["decay.py", "--minutes", "0"], "`--minutes` must be positive"),
+    (["decay.py", "--seeds", "0"], "`--seeds` must be at least 1"),
+    (["decay.py", "--export", "a.txt"], "must end in .npz or .nc"),
+    (["decay.py", "--export", "decay.py/a.npz"], "cannot be written"),
+    (
+        ["decay.py", "--seed", str(2**31 - 1), "--seeds", "2"],
+        "`--seed` and the last of `--seeds` must be between",
+    ),
+    (["decay.py", "--steps", "0"], "`--steps` must be at least 1, got 0"),
+    (["decay.py", "--points", "0"], "`--points` must be at least 1, got 0"),
+    (
+        ["decay.py", "--resample-every", "0"],
+        "`--resample-every` must be at least 1, got 0",
+    ),
+    (["leaves.py"], "leaves.py exits the program: 3"),
+    (["decay.py", "--out", "runs/decay"], "already holds a run"),
+    (["decay.py", "--resume", "nowhere"], "is no run folder"),
+    (["--resume", "runs/decay"], "does not come with vrba"),
+    (["decay.py", "--resume", "runs/decay", "--seed", "1"], "cannot be changed"),
+    (["--param", "rate=1", "--resume", "runs/decay"], "needs TARGET"),
+]
+
+
+def test_bad_input_is_refused_at_once(done, folder):
+    for words, complaint in BAD_INPUT:
+        code, out, err = call("solve", *words)
+        assert code == 2 and out == "" and complaint in err, words
+        assert err.startswith("vrba: ") and len(err.splitlines()) <= 2
 
 
 def test_settings_are_of_the_type_that_is_asked_for():
@@ -322,21 +326,98 @@ def test_settings_are_of_the_type_that_is_asked_for():
             parse_settings(Case, [pair])
 
 
-def test_flags_that_do_not_exist():
-    assert call("solve", "burgers", "--speed", "3")[0] == 2
-    assert call("slove")[0] == 2
-    code, out, _ = call("solve", "--help")
-    assert code == 0 and "burgers" in out and "--resume" in out
+# The parser.
 
 
-def test_other_errors_have_their_own_code(folder, monkeypatch):
+def test_help_and_version():
+    code, out, _ = call()
+    assert code == 0 and call("--help") == call("-h") == (0, out, "")
+    for name, (_, text) in COMMANDS.items():
+        assert f"  {name}" in out and text in out
+    assert call("--version") == (0, f"vrba {version('vrba')}\n", "")
+    for name in COMMANDS:
+        code, out, _ = call(name, "--help")
+        assert code == 0 and f"usage: vrba {name}" in out and "--debug" in out
+
+
+PARSER_ERRORS = {
+    "traim": "There is no command `traim`. Did you mean `train`? The commands are",
+    "--param": "There is no flag `--param`. The commands are solve, train",
+    "solve burgers --polcy rad": "There is no flag `--polcy`. Did you mean `--policy`?",
+    "solve burgers --Minutes=2": "There is no flag `--Minutes`. Did you mean",
+    "solve burgers -x": "There is no flag `-x`. `vrba solve --help` lists all flags.",
+    "solve burgers --minutes two": "`--minutes` must be a number, got `two`.",
+    "solve burgers --seeds 1.5": "`--seeds` must be a whole number, got `1.5`.",
+    "solve burgers --seeds=many": "`--seeds` must be a whole number, got `many`.",
+    "solve burgers --points None": "`--points` must be a whole number, got `None`.",
+    "solve burgers --minutes": "`--minutes` needs a value.",
+    "solve burgers --policy --seed 1": "`--policy` needs a value.",
+    "solve burgers --dtype float16": "must be one of float32, float64, got `float16`.",
+    "solve burgers twice": "Unexpected argument `twice`.",
+    "data mak bubble": "must be one of make, info, got `mak`. Did you mean `make`?",
+    "data make": "Usage: vrba data make|info NAME|FILE",
+    "train x.h5 --batches 3": "There is no flag `--batches`. Did you mean `--batch`?",
+}
+
+
+def test_parser_errors_are_plain_sentences():
+    for words, message in PARSER_ERRORS.items():
+        code, out, err = call(*words.split())
+        assert code == 2 and out == "" and message in err, words
+        assert err.startswith("vrba: ") and err.count("\n") == 1, words
+
+
+def test_flags_may_be_typed_with_equals_and_underscores(folder):
+    words = ["--init_from=nowhere", "--minutes=-1", "decay.py"]
+    assert "`--minutes` must be positive, got -1" in call("solve", *words)[2]
+
+
+def test_help_neither_needs_figures_nor_minds_a_closed_pipe():
+    """The installed module in processes of their own, as `vrba --help | head -1`."""
+    program = "import sys; from vrba.cli.main import main; main(sys.argv[1:]); "
+    program += "sys.stderr.write(str([m for m in ('matplotlib', 'rich') if m in "
+    program += "sys.modules]))"
+    words = [sys.executable, "-c", program, "train", "--help"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert "usage: vrba train" in done.stdout and done.stderr == "[]"
+    for words in (["--help"], ["list"]):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "vrba", *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()  # before anything is written
+        assert process.wait(60) == 141 and process.stderr.read() == b""
+        process.stderr.close()
+
+
+# Errors that are not the user's.
+
+
+def test_a_defect_is_reported_as_such(folder, monkeypatch):
+    """A plain `ValueError`, as JAX raises it, is not bad input."""
+
+    def fail(*_, **__):
+        raise ValueError("Incompatible shapes for broadcasting: (2,) and (3,)\nlong")
+
+    monkeypatch.setattr(solve, "solve_problem", fail)
+    code, _, err = call("solve", "decay.py")
+    assert code == 1 and err == (
+        "vrba: ValueError: Incompatible shapes for broadcasting: (2,) and (3,)\n"
+        "This is a defect of vrba; add `--debug` to see the traceback.\n"
+    )
+    assert "Traceback" in call("solve", "decay.py", "--debug")[2]
+
+
+def test_a_full_disk_is_no_defect(folder, monkeypatch):
     def fail(*_, **__):
         raise OSError(28, "`runs` could not be written")
 
     monkeypatch.setattr(solve, "solve_problem", fail)
     code, _, err = call("solve", "decay.py")
-    assert code == 1 and "could not be written" in err and "Traceback" not in err
-    assert "Traceback" in call("solve", "decay.py", "--debug")[2]
+    assert code == 1 and "could not be written" in err
+    assert "Traceback" not in err and "defect" not in err
 
 
 def test_interrupt_before_the_first_step(folder, monkeypatch):
@@ -344,29 +425,29 @@ def test_interrupt_before_the_first_step(folder, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(solve, "solve_problem", stop)
-    assert call("solve", "decay.py") == (130, "", "Stopped.\n")
+    assert call("solve", "decay.py") == (130, "", "Interrupted.\n")
 
 
 # Mistakes in a file.
 
 
-@pytest.mark.parametrize("name", MISTAKES)
-def test_mistake_names_the_line_or_the_term(tmp_path, name):
-    right, wrong, complaint = MISTAKES[name]
-    assert right in HEAT
-    file = tmp_path / "heat.py"
-    file.write_text(HEAT.replace(right, wrong))
-    code, out, err = call("solve", file, *TINY, "--steps", 1, "--out", tmp_path / "a")
-    assert code == 2 and out == "" and err.startswith(f"vrba: {file}")
-    assert complaint in err and len(err.splitlines()) <= 2
-    assert not (tmp_path / "a").exists()
+def test_a_mistake_names_the_line_or_the_term(tmp_path):
+    out_folder, file = tmp_path / "a", tmp_path / "heat.py"
+    for name, (right, wrong, complaint) in MISTAKES.items():
+        assert right in HEAT
+        file.write_text(HEAT.replace(right, wrong))
+        linecache.clearcache()
+        code, out, err = call("solve", file, *TINY, "--steps", 1, "--out", out_folder)
+        assert code == 2 and out == "" and err.startswith(f"vrba: {file}"), name
+        assert complaint in err and len(err.splitlines()) <= 2, name
+        assert not out_folder.exists()
 
 
 def test_file_of_several_problems(tmp_path):
     file = tmp_path / "two.py"
     file.write_text(HEAT + DECAY)
     code, _, err = call("solve", file)
-    assert code == 2 and "there are 2 problems, Heat, Decay: say which one" in err
+    assert code == 2 and "the file defines 2 problems, Heat, Decay: choose one" in err
     assert type(load_problem(f"{file}:Decay", ())).__name__ == "Decay"
 
 
@@ -383,13 +464,13 @@ def test_a_free_folder_is_taken_at_once(tmp_path):
     wanted = tmp_path / "runs" / "decay"
     assert free_folder(wanted) == wanted and wanted.is_dir()
     assert free_folder(wanted) == wanted.with_name("decay-2")
-    with folder_for(None, wanted) as third:
+    with output_folder(None, wanted) as third:
         assert third.name == "decay-3" and third.is_dir()
-    with folder_for(None, wanted) as again:  # nothing came into it
+    with output_folder(None, wanted) as again:  # nothing came into it
         assert again == third
         (again / "recipe.json").write_text("{}")
     assert again.exists()
-    with folder_for(tmp_path / "own", wanted) as own:
+    with output_folder(tmp_path / "own", wanted) as own:
         assert own == tmp_path / "own"
 
 
@@ -461,16 +542,31 @@ def test_a_page_that_cannot_be_drawn_loses_nothing(tmp_path, monkeypatch, capsys
     def refuse(path):
         raise RuntimeError("no ink")
 
-    monkeypatch.setattr(drawing, "write_report", refuse)
-    drawing.draw_report(tmp_path, raises=False)
+    monkeypatch.setattr(vrba.report, "write_report", refuse)
+    write_page(tmp_path, raises=False)
     said = capsys.readouterr().err
     assert "RuntimeError: no ink" in said and f"vrba report {tmp_path}" in said
     with pytest.raises(RuntimeError):
-        drawing.draw_report(tmp_path, raises=True)
+        write_page(tmp_path, raises=True)
 
 
-def test_command_is_retold_without_its_folder():
+def test_reproducible_command_has_no_output_options():
     words = ("solve", "my pde.py", "--out", "runs/a", "--json", "--minutes", "2")
-    assert retold(words) == "vrba solve 'my pde.py' --minutes 2"
-    assert retold(("solve", "burgers", "--out=here")) == "vrba solve burgers"
-    assert retold(()) is None
+    assert reproducible_command(words) == "vrba solve 'my pde.py' --minutes 2"
+    words = ("solve", "burgers", "--out=here")
+    assert reproducible_command(words) == "vrba solve burgers"
+    assert reproducible_command(()) is None
+
+
+def test_a_resumed_run_gets_more_time(capsys):
+    """The limit counts the time before a resume: the same one would end at once."""
+    words = ["vrba", "solve", "--resume", "runs/burgers"]
+    print_how_to_resume("time_reached", words, 1.5)
+    print_how_to_resume("interrupted", words, 1.5)
+    print_how_to_resume("num_steps_reached", words, 1.5)
+    assert capsys.readouterr().err == (
+        "Time limit reached. Resume with: vrba solve --resume runs/burgers "
+        "--minutes 3\n"
+        "Interrupted; all progress is saved. Resume with: vrba solve --resume "
+        "runs/burgers\n"
+    )

@@ -1,8 +1,8 @@
-"""`python -m vrba.cli`."""
+"""`python -m vrba`."""
 
 import sys
 
-from .main import main
+from .cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

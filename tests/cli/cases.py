@@ -19,7 +19,7 @@ def call(*arguments):
 
 @contextlib.contextmanager
 def children_that_share(compiled):
-    """Processes of a command share what they compile, which users' do not."""
+    """Child processes share a compilation cache, which users' do not."""
     shared = {"JAX_COMPILATION_CACHE_DIR": str(compiled)}
     shared |= {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
     with pytest.MonkeyPatch.context() as patch:
@@ -31,8 +31,8 @@ def children_that_share(compiled):
 
 @contextlib.contextmanager
 def children_in_this_process():
-    """Runs of a comparison one after another, in the process that asked for them: they
-    import nothing, share what is compiled, and draw no page of their own."""
+    """Run a comparison in this process, one run after another, without pages: the runs
+    import nothing and share what is compiled."""
 
     def run_all(tasks, *, on_end, **settings):
         del settings
@@ -46,5 +46,5 @@ def children_in_this_process():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compare, "run_all", run_all)
         for command in (solve, train):
-            patch.setattr(command, "draw_report", lambda path, **settings: None)
+            patch.setattr(command, "write_page", lambda path, **settings: None)
         yield

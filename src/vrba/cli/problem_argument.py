@@ -1,4 +1,4 @@
-"""From what was typed to a problem: a name, or a file with settings."""
+"""From the problem argument to a problem: a name, or a file, with parameters."""
 
 import ast
 import dataclasses
@@ -8,8 +8,7 @@ import re
 import sys
 import types
 import typing
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,52 +23,23 @@ _FILE = re.compile(r"(.+\.py)(?::(\w+))?")
 
 
 def file_of(target: str | None) -> Path | None:
-    """The file that is meant, if it is one: `FILE.py` or `FILE.py:ClassName`."""
+    """The file of `FILE.py` or `FILE.py:ClassName`, else nothing."""
     match = _FILE.fullmatch(target or "")
     return Path(match[1]) if match else None
 
 
 def name_of(target: str) -> str:
-    """A name for the folder of the run."""
+    """A name for the run folder."""
     file = file_of(target)
     return kebab_case(target) if file is None else file.stem
 
 
-def free_folder(wanted: Path) -> Path:
-    """The folder, or the first that is free with a number after it; made at once, so
-    that nobody else takes it."""
-    path, number = wanted, 1
-    wanted.parent.mkdir(parents=True, exist_ok=True)
-    while True:
-        try:
-            path.mkdir()
-            return path
-        except FileExistsError:
-            number += 1
-            path = wanted.with_name(f"{wanted.name}-{number}")
-
-
-@contextmanager
-def folder_for(given: Path | None, wanted: Path) -> Iterator[Path]:
-    """The folder that is given, or a free one, which is dropped if nothing comes into
-    it."""
-    if given is not None:
-        yield given
-        return
-    path = free_folder(wanted)
-    try:
-        yield path
-    finally:
-        with suppress(OSError):  # it is not empty
-            path.rmdir()
-
-
 def load_problem(target: str, settings: Sequence[str]) -> Problem:
-    """The problem, with settings such as `viscosity=0.001`."""
+    """The problem, with parameters such as `viscosity=0.001`."""
     match = _FILE.fullmatch(target)
     if match is None:
-        hint = " For one of your own give its file, such as my_pde.py; to train an "
-        hint += "operator on data there is `vrba train`."
+        hint = " For your own problem give its file, such as my_pde.py; to train an "
+        hint += "operator on data use `vrba train`."
         kind = pick("problem", target, known_problems(), hint)
     else:
         kind = _class_in(Path(match[1]), match[2] or "")
@@ -77,7 +47,7 @@ def load_problem(target: str, settings: Sequence[str]) -> Problem:
 
 
 def _class_in(file: Path, wanted: str) -> type[Problem]:
-    """The one problem that the file defines, or the one that is asked for."""
+    """The only problem that the file defines, or the one with the wanted name."""
     found = {
         name: value
         for name, value in vars(_imported(file)).items()
@@ -87,24 +57,22 @@ def _class_in(file: Path, wanted: str) -> type[Problem]:
     }
     if wanted:
         found = {wanted: pick(f"problem in {file.name}", wanted, found)}
-    lacks = {name: _missing(kind) for name, kind in found.items()}
-    whole = [name for name in found if not lacks[name]]
-    if len(whole) == 1:
-        return found[whole[0]]
-    if whole:
+    missing = {name: _missing(kind) for name, kind in found.items()}
+    complete = [name for name in found if not missing[name]]
+    if len(complete) == 1:
+        return found[complete[0]]
+    if complete:
         raise InputError(
-            f"there are {len(whole)} problems, {', '.join(whole)}: say which one, "
-            f"{file}:{whole[0]}."
+            f"the file defines {len(complete)} problems, {', '.join(complete)}: choose "
+            f"one, as in {file}:{complete[0]}."
         )
-    for name, missing in lacks.items():
-        raise InputError(f"the problem `{name}` lacks {' and '.join(missing)}.")
-    raise InputError(
-        "there is no problem here: write a class that extends `vrba.Problem`."
-    )
+    for name, parts in missing.items():
+        raise InputError(f"the problem `{name}` lacks {' and '.join(parts)}.")
+    raise InputError("the file defines no problem: write a subclass of `vrba.Problem`.")
 
 
 def _missing(kind: type) -> list[str]:
-    """What a problem has yet to define."""
+    """The abstract parts that a problem does not define."""
     marks = ("__abstractclassvars__", "__abstractmethods__", "__abstractvars__")
     names = [name for mark in marks for name in sorted(getattr(kind, mark, ()))]
     return [f"`{name}`" for name in names]
@@ -115,16 +83,16 @@ def _module_name(file: Path) -> str:
 
 
 def _imported(file: Path) -> Any:
-    """The file, run like a script: it may import its neighbours."""
+    """The module of the file, which may import modules of its folder."""
     if not file.is_file():
         raise InputError(f"there is no such file in {Path.cwd()}.")
     path, name = file.resolve(), _module_name(file)
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise InputError("this is no file that Python can read.")
+        raise InputError("Python cannot read this file.")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # where `inspect` looks for the source of a class
-    sys.path.append(str(path.parent))  # last: no file hides a package of its name
+    sys.modules[name] = module  # `inspect` looks for the source of a class there
+    sys.path.append(str(path.parent))  # last, so that no file hides a package
     try:
         spec.loader.exec_module(module)
     finally:
@@ -133,14 +101,14 @@ def _imported(file: Path) -> Any:
 
 
 def parse_settings(kind: type, settings: Sequence[str]) -> dict[str, Any]:
-    """`name=value` pairs as the arguments of a class."""
+    """`name=value` pairs as arguments of a class."""
     fields = {field.name: field for field in dataclasses.fields(kind) if field.init}
     found = {}
     for pair in settings:
         name, equals, text = pair.partition("=")
         if not equals:
             raise UsageError(f"`--param {pair}` must be a name and a value, as in a=1.")
-        field = pick(f"setting of {kind.__name__}", name, fields)
+        field = pick(f"parameter of {kind.__name__}", name, fields)
         found[field.name] = _value(field, text)
     for field in fields.values():
         defaults = (field.default, field.default_factory)
@@ -153,12 +121,12 @@ def parse_settings(kind: type, settings: Sequence[str]) -> dict[str, Any]:
 
 
 def _value(field: dataclasses.Field, text: str) -> Any:
-    """What the annotation asks for; without a plain one a literal, or else the text."""
+    """The value in the annotated type; if that is not a plain type, any literal."""
     try:
         value = ast.literal_eval(text.strip())
     except (ValueError, SyntaxError):
         value = _WORDS.get(text.strip().casefold(), text)
-    wanted, given = _kinds(field.type), type(value).__name__
+    wanted, given = _type_names(field.type), type(value).__name__
     if given in wanted or not set(wanted) <= _PLAIN:
         return value
     if given == "int" and "float" in wanted:
@@ -169,8 +137,8 @@ def _value(field: dataclasses.Field, text: str) -> Any:
     raise UsageError(f"`--param {field.name}={text}` must be of type {kind}.")
 
 
-def _kinds(annotation: Any) -> list[str]:
-    """The names of the types in an annotation, which may be written as text."""
+def _type_names(annotation: Any) -> list[str]:
+    """The names of the types in an annotation, which may be a string."""
     if isinstance(annotation, str):
         names = [part.strip() for part in annotation.split("|")]
         return ["NoneType" if name == "None" else name for name in names]

@@ -1,0 +1,203 @@
+"""What commands print and write: results, pages, and how to resume a run."""
+
+import json
+import math
+import shlex
+import statistics
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from ..core import AbstractCallback, ending
+from ..train import Lines, RunFolder, Several, Solution, disagreement
+from ._base import UsageError
+
+
+def is_bad(status: str) -> bool:
+    """Whether a run with this final status has failed."""
+    return status == "nonfinite_objective"
+
+
+def summary(solution: Solution, run: Path) -> dict[str, Any]:
+    """The result of a run as plain values."""
+    result = solution.result
+    keys = ("step", "seconds", "selected_step", "residual_l2", "residual_max")
+    return {
+        "run": str(run),
+        "problem": type(solution.problem).__name__,
+        **{key: result[key] for key in keys},
+        "status": ending(result["status"]),
+        "message": result["status"],
+        "residuals": result["residuals"],
+        "unknowns": result["unknowns"],
+        "errors": result.get("errors"),
+        "seed": solution.trainer.seed,
+        "dtype": solution.trainer.recipe.dtype,
+        "num_params": result["about"]["num_params"],
+    }
+
+
+def summary_of_all(
+    solutions: Sequence[Solution], runs: Sequence[Path], best: int
+) -> dict[str, Any]:
+    """The result of the best seed; with several seeds also their spread."""
+    each = [summary(s, run) for s, run in zip(solutions, runs, strict=True)]
+    if len(each) == 1:
+        return each[0]
+    return each[best] | {
+        "disagreement": disagreement(list(solutions)),
+        "spread_of_unknowns": spread_of_unknowns(solutions),
+        "runs": each,
+    }
+
+
+def spread_of_unknowns(solutions: Sequence[Solution]) -> dict[str, list[float]]:
+    """Mean and standard deviation over seeds of each unknown coefficient."""
+    found = {}
+    for name in solutions[0].result["unknowns"]:
+        values = [solution.result["unknowns"][name] for solution in solutions]
+        found[name] = [statistics.mean(values), statistics.stdev(values)]
+    return found
+
+
+def best_of(solutions: Sequence[Solution]) -> int:
+    """Index of the lowest score on held-out points, which uses no reference."""
+    return min(range(len(solutions)), key=lambda k: solutions[k].result["score"])
+
+
+def sentence(solutions: Sequence[Solution], best: int) -> str:
+    """The result of the best seed; with several seeds also their spread."""
+    text = solutions[best].sentence()
+    if len(solutions) == 1:
+        return text
+    for name, (mean, deviation) in spread_of_unknowns(solutions).items():
+        text += f" Over the seeds {name} = {mean:.6g} +- {deviation:.1g}."
+    return (
+        f"{text} {len(solutions)} seeds disagree by "
+        f"{disagreement(list(solutions)):.2e} (largest relative L2 distance between "
+        "two solutions), an indicator of accuracy. This is the seed with the lowest "
+        "residual."
+    )
+
+
+def as_json(values: dict[str, Any], indent: int | None = None) -> str:
+    """One line unless indented; numbers that are not finite become null."""
+    return json.dumps(_finite(values), allow_nan=False, indent=indent)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(part) for part in value]
+    is_bad_number = isinstance(value, float) and not math.isfinite(value)
+    return None if is_bad_number else value
+
+
+def print_result(text: str) -> None:
+    """Print to standard output at once."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def print_how_to_resume(
+    status: str, words: Sequence[str], minutes: float | None
+) -> None:
+    """Print the command that resumes a run, if it was interrupted or out of time."""
+    if status == "interrupted":
+        text = f"Interrupted; all progress is saved. Resume with: {shlex.join(words)}"
+    elif status == "time_reached" and minutes is not None:
+        more = [*words, "--minutes", f"{2 * minutes:g}"]  # the limit counts all time
+        text = f"Time limit reached. Resume with: {shlex.join(more)}"
+    else:
+        return
+    sys.stderr.write(text + "\n")
+
+
+def reproducible_command(words: tuple[str, ...]) -> str | None:
+    """Return the command line without output options."""
+    kept, rest = [], iter(words)
+    for word in rest:
+        if word == "--out":
+            next(rest, None)
+        elif word not in ("--json", "--debug") and not word.startswith("--out="):
+            kept.append(word)
+    return shlex.join(["vrba", *kept]) if kept else None
+
+
+@contextmanager
+def progress(
+    run: Path, resume_words: Sequence[str], *, has_tensorboard: bool
+) -> Iterator[AbstractCallback]:
+    """A callback that shows a panel in a terminal, or prints lines elsewhere."""
+    from ..report import Panel, TensorBoard  # imports matplotlib
+
+    panel = Panel() if sys.stderr.isatty() else None
+    shown = panel or Lines(tells_result=False)
+    try:
+        if has_tensorboard:
+            shown = Several(shown, TensorBoard(run / "tensorboard"))
+        yield shown
+    except KeyboardInterrupt:  # before the first step, or at the second Ctrl-C
+        if RunFolder(run).checkpoint("latest").exists():
+            sys.stderr.write(f"Resume with: {shlex.join(resume_words)}\n")
+        raise
+    finally:
+        if panel is not None:
+            panel.close()
+
+
+def write_page(run: Path, *, raises: bool) -> None:
+    """Write the report of a run; print a warning if a figure fails."""
+    from ..report import write_report  # imports matplotlib
+
+    try:
+        write_report(run)
+    except Exception as error:
+        if raises:
+            raise
+        sys.stderr.write(
+            f"The report of {run} failed ({type(error).__name__}: {error}); all other "
+            f"files are complete. Try `vrba report {run} --debug`.\n"
+        )
+
+
+@contextmanager
+def output_folder(given: Path | None, wanted: Path) -> Iterator[Path]:
+    """The given folder, or a free one, which is removed if it stays empty."""
+    if given is not None:
+        yield given
+        return
+    path = free_folder(wanted)
+    try:
+        yield path
+    finally:
+        with suppress(OSError):  # it is not empty
+            path.rmdir()
+
+
+def check_new(folder: Path) -> None:
+    """Raise if the folder already holds a run."""
+    if RunFolder(folder).holds_run:
+        raise UsageError(
+            f"`{folder}` already holds a run: resume it with `--resume {folder}`, or "
+            "choose another folder."
+        )
+
+
+def free_folder(wanted: Path) -> Path:
+    """Create the folder, with the first free number appended if it exists.
+
+    Creating it at once reserves it against other processes.
+    """
+    path, number = wanted, 1
+    wanted.parent.mkdir(parents=True, exist_ok=True)
+    while True:
+        try:
+            path.mkdir()
+            return path
+        except FileExistsError:
+            number += 1
+            path = wanted.with_name(f"{wanted.name}-{number}")
