@@ -12,7 +12,7 @@ from tyro.conf import Positional, arg
 from .. import data
 from ..core import kebab_case
 from ..data import AbstractMaker, Pairs, open_pairs, write_pairs
-from ..train import RunFolder
+from ..runs import TRAIN, RunFolder
 from ._base import DONE, AbstractCommand, UsageError
 from .flags import Assignments, File, Switch
 from .names import known_problems, listed, named_in, pick
@@ -143,7 +143,7 @@ def open_target(target: str | None, scale: str | None, run: Path | None) -> Path
         return data_file(target, scale)
     if scale is not None:
         raise UsageError(f"`--scale {scale}` needs the name of the data.")
-    file = None if run is None else RunFolder(run).about_operator().get("file")
+    file = None if run is None else RunFolder(run).read_manifest(TRAIN)["data_file"]
     if file is None:
         raise UsageError(f"Give the data: a file, or one of {listed(known_makers())}.")
     if not Path(file).exists():

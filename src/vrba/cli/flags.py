@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import OmitArgPrefixes, Positional, Suppress, UseAppendAction, arg
 
-from ..train import LAST_SEED
+from ..runs import LAST_SEED
 from ._base import AbstractCommand, UsageError
 from .names import (
     known_optimizers,

@@ -49,7 +49,7 @@ def catalogue() -> dict[str, list[Entry]]:
         "policies": (known_policies(), adapt, adapt.AbstractPolicy),
         "potentials": (known_potentials(), adapt, adapt.AbstractPotential),
         "optimizers": (known_optimizers(), optim, optim.AbstractOptimizer),
-        "recipes": (known_recipes(), vrba.train, None),
+        "recipes": (known_recipes(), vrba.pinn, None),
         "models": (known_models(), models, models.AbstractArchitecture),
         "data": (known_makers(), vrba.data, None),
         "domains": ({}, domains, domains.AbstractDomain),

@@ -10,14 +10,23 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from ..core import AbstractCallback, ending
-from ..train import Lines, RunFolder, Several, Solution, disagreement
-from ._base import UsageError
+from ..pinn import Solution, disagreement
+from ..runs import (
+    AbstractCallback,
+    CallbackList,
+    PrintLines,
+    RunFolder,
+    StopReason,
+    stop_advice,
+)
+from ._base import DONE, FAILED, INTERRUPTED, UsageError
 
 
-def is_bad(status: str) -> bool:
-    """Whether a run with this final status has failed."""
-    return status == "nonfinite_objective"
+def exit_code(stop_reasons: Sequence[str]) -> int:
+    """The exit code of runs that ended for these reasons."""
+    if StopReason.interrupted in stop_reasons:
+        return INTERRUPTED
+    return FAILED if StopReason.not_finite in stop_reasons else DONE
 
 
 def summary(solution: Solution, run: Path) -> dict[str, Any]:
@@ -28,14 +37,15 @@ def summary(solution: Solution, run: Path) -> dict[str, Any]:
         "run": str(run),
         "problem": type(solution.problem).__name__,
         **{key: result[key] for key in keys},
-        "status": ending(result["status"]),
-        "message": result["status"],
+        "stop_reason": result["stop_reason"],
+        "status": result["status"],
+        "message": stop_advice(result),
         "residuals": result["residuals"],
         "unknowns": result["unknowns"],
         "errors": result.get("errors"),
-        "seed": solution.trainer.seed,
-        "dtype": solution.trainer.recipe.dtype,
-        "num_params": result["about"]["num_params"],
+        "seed": solution.evaluator.seed,
+        "dtype": solution.recipe.dtype,
+        "num_params": result["manifest"]["num_params"],
     }
 
 
@@ -103,12 +113,12 @@ def print_result(text: str) -> None:
 
 
 def print_how_to_resume(
-    status: str, words: Sequence[str], minutes: float | None
+    stop_reason: str, words: Sequence[str], minutes: float | None
 ) -> None:
     """Print the command that resumes a run, if it was interrupted or out of time."""
-    if status == "interrupted":
+    if stop_reason == StopReason.interrupted:
         text = f"Interrupted; all progress is saved. Resume with: {shlex.join(words)}"
-    elif status == "time_reached" and minutes is not None:
+    elif stop_reason == StopReason.time and minutes is not None:
         more = [*words, "--minutes", f"{2 * minutes:g}"]  # the limit counts all time
         text = f"Time limit reached. Resume with: {shlex.join(more)}"
     else:
@@ -135,10 +145,10 @@ def progress(
     from ..report import Panel, TensorBoard  # imports matplotlib
 
     panel = Panel() if sys.stderr.isatty() else None
-    shown = panel or Lines(tells_result=False)
+    shown = panel or PrintLines(prints_result=False)
     try:
         if has_tensorboard:
-            shown = Several(shown, TensorBoard(run / "tensorboard"))
+            shown = CallbackList(shown, TensorBoard(run / "tensorboard"))
         yield shown
     except KeyboardInterrupt:  # before the first step, or at the second Ctrl-C
         if RunFolder(run).checkpoint("latest").exists():

@@ -8,27 +8,23 @@ from typing import Annotated, Any
 
 from tyro.conf import arg
 
-from .. import models
+from .. import models, operators, pinn
 from ..adapt import AbstractPolicy, AbstractPotential, AbstractTimed
-from ..core import InputError, describe, load_tree, rebuild, use_precision
+from ..core import InputError, describe, rebuild, use_precision
 from ..data import Pairs
 from ..models import MLP, AbstractArchitecture, AbstractOperatorArchitecture
-from ..optim import AbstractOptimizer, Cosine
-from ..problems import Formulation, Problem
-from ..train import (
+from ..operators import (
+    AbstractFunctionLoss,
     OperatorRecipe,
-    Recipe,
-    RunFolder,
-    Solution,
-    check_rows,
+    check_samples,
     default_operator_recipe,
-    default_recipe,
     fitted_model,
-    misfits,
-    operator_arms,
+    methods,
 )
-from ..train.about import known_classes
-from ..train.solution import trainer_from
+from ..optim import AbstractOptimizer, Cosine
+from ..pinn import Recipe, Solution, default_recipe, evaluator_from
+from ..problems import Formulation, Problem
+from ..runs import SOLVE, TRAIN, RunFolder, load_best
 from ._base import UsageError
 from .flags import Count, Dtype, Name, RecipeFlags, in_flags
 from .names import (
@@ -83,7 +79,7 @@ def resumed_recipe(flags: RecipeFlags, run: Path) -> Recipe:
                 f"with `--{part} NAME`."
             )
         described[part] = describe(getattr(Recipe(), part))  # replaced below
-    base: Any = rebuild(described, known_classes())
+    base: Any = rebuild(described, pinn.known_classes())
     optimizer = _optimizer(flags)
     if optimizer is not None:
         base = dataclasses.replace(base, optimizer=optimizer)
@@ -114,20 +110,19 @@ def load_start(run: Path, problem: Problem) -> Solution:
     The problem may differ from that of the folder if it has as many fields.
     """
     folder = RunFolder(run)
-    about, described = folder.about_problem(), _described(run)
-    model = rebuild(described["model"], known_classes())
-    small = Recipe(model=model, dtype=described["dtype"], num_points=1, pool_size=1)
-    trainer = trainer_from(about, problem, run, small)
-    with use_precision(small.dtype):
-        template = trainer.build()
-        path = folder.checkpoint("best")
-        (best, last), header = load_tree(path, (template, template))
-    return Solution(trainer, best, last, folder.record(), header | {"about": about})
+    manifest, described = folder.read_manifest(SOLVE), _described(run)
+    model = rebuild(described["model"], pinn.known_classes())
+    recipe = Recipe(model=model, dtype=described["dtype"])
+    evaluator = evaluator_from(manifest, problem, run, recipe)
+    with use_precision(recipe.dtype):
+        (best, last), result = load_best(folder, evaluator.initial_params())
+    result |= {"manifest": manifest}
+    return Solution(evaluator, best, last, folder.record(), result)
 
 
 def check_start(start: Solution, recipe: Recipe, run: Path) -> None:
     """Raise if the initial solution has another network or dtype than the recipe."""
-    old = start.trainer.recipe
+    old = start.recipe
     if (old.model, old.dtype) != (recipe.model, recipe.dtype):
         raise UsageError(
             f"`--init-from {run}` has the network {old.model} in {old.dtype}, but the "
@@ -138,7 +133,7 @@ def check_start(start: Solution, recipe: Recipe, run: Path) -> None:
 
 def _is_readable(description: Any) -> bool:
     try:
-        rebuild(description, known_classes())
+        rebuild(description, pinn.known_classes())
     except InputError:
         return False
     return True
@@ -146,7 +141,7 @@ def _is_readable(description: Any) -> bool:
 
 def _described(run: Path) -> dict[str, Any]:
     try:
-        return RunFolder(run).about_problem()["recipe"]
+        return RunFolder(run).read_manifest(SOLVE)["recipe"]
     except InputError as error:
         raise UsageError(str(error)) from error
 
@@ -157,7 +152,7 @@ def _default(
     optimizer, formulation = _optimizer(flags), Formulation(problem)
     base = default_recipe(formulation, minutes, optimizer)
     if start is not None:  # training begins with the network of that run
-        model = rebuild(_described(start)["model"], known_classes())
+        model = rebuild(_described(start)["model"], pinn.known_classes())
         base = dataclasses.replace(base, model=model)
     model = _model(base, flags) or base.model
     return default_recipe(formulation, minutes, optimizer, model)
@@ -252,13 +247,13 @@ def _model(base: Recipe, flags: RecipeFlags) -> AbstractArchitecture | None:
 
 _WEIGHTS: dict[str, Callable[[OperatorRecipe, Pairs], OperatorRecipe]] = {
     "point": lambda recipe, pairs: recipe,
-    "time": operator_arms.weighed_by_time,
-    "coarse": operator_arms.weighed_coarsely,
-    "half": operator_arms.weighed_in_half,
+    "time": methods.weights_per_time,
+    "coarse": methods.coarse_weights,
+    "half": methods.half_precision_weights,
 }
 _UNIFORM = {
-    "uniform": operator_arms.uniform,
-    "uniform-as-published": operator_arms.uniform_as_published,
+    "uniform": methods.uniform,
+    "uniform-as-published": methods.uniform_as_published,
 }
 
 
@@ -267,9 +262,9 @@ def known_models() -> dict[str, type[AbstractOperatorArchitecture]]:
     return named_in(models, AbstractOperatorArchitecture)
 
 
-def known_misfits() -> dict[str, type[misfits.AbstractMisfit]]:
+def known_losses() -> dict[str, type[AbstractFunctionLoss]]:
     """Operator losses by name."""
-    return named_in(misfits, misfits.AbstractMisfit)
+    return named_in(operators, AbstractFunctionLoss)
 
 
 def known_arms() -> tuple[str, ...]:
@@ -283,7 +278,7 @@ class OperatorFlags:
 
     model: Annotated[Name, arg(help=listed(known_models()))] = None
     policy: Annotated[Name, arg(help=", ".join(known_arms()))] = None
-    misfit: Annotated[Name, arg(help=f"loss: {listed(known_misfits())}")] = None
+    loss: Annotated[Name, arg(help=listed(known_losses()))] = None
     batch: Count = None
     """Number of samples in a step."""
     weights: Name = None
@@ -303,8 +298,8 @@ def new_operator_recipe(flags: OperatorFlags, pairs: Pairs) -> OperatorRecipe:
     """The default recipe for the data, changed by the flags."""
     new: dict[str, Any] = {"batch_size": flags.batch, "dtype": flags.dtype}
     new |= {"resample_every": flags.resample_every, "patience": flags.patience}
-    if flags.misfit is not None:
-        new["misfit"] = pick("misfit", flags.misfit, known_misfits())()
+    if flags.loss is not None:
+        new["loss"] = pick("loss", flags.loss, known_losses())()
     with _messages_name_flags():
         model = None
         if flags.model is not None:
@@ -314,7 +309,7 @@ def new_operator_recipe(flags: OperatorFlags, pairs: Pairs) -> OperatorRecipe:
         if flags.weights is not None:
             recipe = pick("kind of weights", flags.weights, _WEIGHTS)(recipe, pairs)
         recipe = dataclasses.replace(recipe, **_given(new))
-        check_rows(recipe, pairs)
+        check_samples(recipe, pairs)
         return recipe
 
 
@@ -325,12 +320,14 @@ def with_arm(recipe: OperatorRecipe, name: str | None) -> OperatorRecipe:
     arm = pick("policy", name, {known: known for known in known_arms()})
     if arm in _UNIFORM:
         return _UNIFORM[arm](recipe)
-    return operator_arms.tilted(recipe, known_potentials()[arm]())
+    return methods.adaptive(recipe, known_potentials()[arm]())
 
 
 def resumed_operator_recipe(run: Path, steps: int | None) -> OperatorRecipe:
     """The recipe of a run, with another number of steps if given."""
-    recipe = rebuild(RunFolder(run).about_operator()["operator"], known_classes())
+    recipe = rebuild(
+        RunFolder(run).read_manifest(TRAIN)["recipe"], operators.known_classes()
+    )
     if steps is None:
         return recipe
     if isinstance(getattr(recipe.optimizer, "schedule", None), Cosine):

@@ -5,17 +5,18 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from ..core import ending, use_precision
+from ..core import use_precision
+from ..pinn import Recipe, Solution
+from ..pinn import solve as solve_problem
 from ..problems import Problem
-from ..train import Recipe, Solution
-from ..train import solve as solve_problem
-from ._base import DONE, FAILED, INTERRUPTED, UsageError
+from ..runs import StopReason
+from ._base import UsageError
 from .flags import AbstractProblemCommand, File, Folder, Switch
 from .output import (
     as_json,
     best_of,
     check_new,
-    is_bad,
+    exit_code,
     output_folder,
     print_how_to_resume,
     print_result,
@@ -76,7 +77,7 @@ class Solve(AbstractProblemCommand):
             write_page(run, raises=self.debug)
         if self.export is not None:
             solutions[best].export(self.export)
-        return _exit_code(solutions)
+        return exit_code([one.result["stop_reason"] for one in solutions])
 
 
 def _check(flags: Solve) -> None:
@@ -134,7 +135,7 @@ def _solve_all(
         for seed, run in enumerate(_folders(flags, out), start=flags.seed):
             solutions.append(_solve_one(flags, problem, recipe, seed, run, start))
             runs.append(run)
-            if _status(solutions[-1]) == "interrupted":
+            if solutions[-1].result["stop_reason"] == StopReason.interrupted:
                 break
     return solutions, runs
 
@@ -162,8 +163,8 @@ def _solve_one(
             diagnose=flags.diagnose,
             command=reproducible_command(flags.words),
         )
-    minutes = solution.result["about"].get("minutes")
-    print_how_to_resume(_status(solution), words, minutes)
+    minutes = solution.result["manifest"]["minutes"]
+    print_how_to_resume(solution.result["stop_reason"], words, minutes)
     return solution
 
 
@@ -186,14 +187,3 @@ def _folders(flags: Solve, out: Path) -> list[Path]:
     """The folder of each seed."""
     seeds = range(flags.seed, flags.seed + flags.seeds)
     return [out] if flags.seeds == 1 else [out / f"seed-{seed}" for seed in seeds]
-
-
-def _status(solution: Solution) -> str:
-    return ending(solution.result["status"])
-
-
-def _exit_code(solutions: list[Solution]) -> int:
-    statuses = [_status(solution) for solution in solutions]
-    if "interrupted" in statuses:
-        return INTERRUPTED
-    return FAILED if any(map(is_bad, statuses)) else DONE

@@ -7,17 +7,18 @@ from typing import Annotated, Any
 from typing_extensions import override
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
-from ..core import ending, use_precision
+from ..core import use_precision
 from ..data import open_pairs
-from ..train import Operator, OperatorRecipe, RunFolder, train_operator
-from ._base import DONE, FAILED, INTERRUPTED, AbstractCommand, UsageError
+from ..operators import Operator, OperatorRecipe, train_operator
+from ..runs import TRAIN, RunFolder, stop_advice
+from ._base import AbstractCommand, UsageError
 from .data import known_makers, open_target
 from .flags import Folder, Minutes, Name, Switch, check_minutes
 from .names import listed
 from .output import (
     as_json,
     check_new,
-    is_bad,
+    exit_code,
     output_folder,
     print_how_to_resume,
     print_result,
@@ -72,21 +73,19 @@ class Train(AbstractCommand):
         given = self.resume or self.out
         with output_folder(given, Path("runs") / path.stem) as folder:
             operator = _train(self, path, recipe, folder)
-        status = ending(operator.result["status"])
-        minutes = operator.result["about"].get("minutes")
-        print_how_to_resume(status, _resume_words(folder), minutes)
+        stop_reason = operator.result["stop_reason"]
+        minutes = operator.result["manifest"]["minutes"]
+        print_how_to_resume(stop_reason, _resume_words(folder), minutes)
         text = f"{operator.sentence()} See {folder}."
         print_result(as_json(_summary(operator, folder)) if self.json else text)
         write_page(folder, raises=self.debug)
-        if status == "interrupted":
-            return INTERRUPTED
-        return FAILED if is_bad(status) else DONE
+        return exit_code([stop_reason])
 
 
 def _train(flags: Train, path: Path, recipe: OperatorRecipe, folder: Path) -> Operator:
     seed = flags.seed
     if flags.resume is not None:
-        seed = RunFolder(folder).about_operator()["seed"]
+        seed = RunFolder(folder).read_manifest(TRAIN)["seed"]
     words = _resume_words(folder)
     with progress(folder, words, has_tensorboard=flags.tensorboard) as callback:
         return train_operator(
@@ -124,14 +123,13 @@ def _resume_words(folder: Path) -> list[str]:
 
 
 def _summary(operator: Operator, folder: Path) -> dict[str, Any]:
-    result, about = operator.result, operator.result["about"]
-    keys = ("step", "seconds", "selected_step", "errors")
-    kept = ("seed", "num_params", "weights_bytes", "file")
+    result, manifest = operator.result, operator.result["manifest"]
+    keys = ("step", "seconds", "selected_step", "errors", "stop_reason", "status")
+    kept = ("seed", "num_params", "weights_bytes", "data_file")
     return {
         "run": str(folder),
         **{key: result[key] for key in keys},
-        **{key: about[key] for key in kept},
-        "status": ending(result["status"]),
-        "message": result["status"],
+        **{key: manifest[key] for key in kept},
+        "message": stop_advice(result),
         "dtype": operator.recipe.dtype,
     }

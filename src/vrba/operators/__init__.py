@@ -1,5 +1,6 @@
 """Train an operator: the recipe, samples, training, and the operator."""
 
+from . import methods as methods
 from .batches import AbstractBatches as AbstractBatches
 from .batches import Drawn as Drawn
 from .batches import Epochs as Epochs
