@@ -15,6 +15,7 @@ from . import problems as problems
 from . import train as train
 from .adapt import BRDR as BRDR
 from .adapt import AbstractDraw as AbstractDraw
+from .adapt import AbstractHistoryWeights as AbstractHistoryWeights
 from .adapt import AbstractLoss as AbstractLoss
 from .adapt import AbstractPolicy as AbstractPolicy
 from .adapt import AbstractPoolPolicy as AbstractPoolPolicy
@@ -25,7 +26,6 @@ from .adapt import AbstractTemperature as AbstractTemperature
 from .adapt import AbstractTilting as AbstractTilting
 from .adapt import AbstractTimed as AbstractTimed
 from .adapt import AbstractWrapper as AbstractWrapper
-from .adapt import AbstractWrapperState as AbstractWrapperState
 from .adapt import AscentState as AscentState
 from .adapt import Capped as Capped
 from .adapt import Causal as Causal
@@ -70,6 +70,7 @@ from .adapt import WithReplacement as WithReplacement
 from .adapt import derived_functional as derived_functional
 from .adapt import duality as duality
 from .adapt import presets as presets
+from .adapt import residual_norm as residual_norm
 from .core import Status as Status
 from .domains import AbstractDomain as AbstractDomain
 from .domains import Ball as Ball

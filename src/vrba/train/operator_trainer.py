@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from ..adapt import Hybrid
+from ..adapt import Hybrid, residual_norm
 from ..core import InputError, Status, as_arrays, float_dtype, select_tree
 from ..data import Pairs, is_even
 from ..models import count_params
@@ -298,7 +298,7 @@ def _step(trainer: OperatorTrainer, state: OperatorState) -> tuple[OperatorState
         update = recipe.policy.update
         if isinstance(recipe.policy, Hybrid) and not recipe.detaches:
             update = recipe.policy.update_through
-        policy = update(state.policy, seen, ids)
+        policy = update(state.policy, residual_norm(seen), ids)
         weight = recipe.policy.weights(policy, ids).astype(residual.dtype)
         shares = trainer.frame.shares
         if shares is not None and not _is_joint(recipe.policy):  # else in its base

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..adapt import AbstractPolicy
+from ..adapt import AbstractPolicy, residual_norm
 from ..core import (
     InputError,
     Status,
@@ -318,7 +318,7 @@ def _resample(trainer: Trainer, state: TrainState) -> TrainState:
         if seen is not None:
             rows = jax.tree.map(lambda leaf, seen=seen: leaf[seen], rows)
         residual = _residual(trainer, state.params, name, rows)
-        policies[name] = policy.update(old, residual, seen)
+        policies[name] = policy.update(old, residual_norm(residual), seen)
         key = jax.random.fold_in(root, k + 1)
         ids[name] = policy.draw(policies[name], state.ids[name].size, key=key)
     state = replaced(
