@@ -1,76 +1,87 @@
 """Residuals averaged over neighbours before they are tilted."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
-import jax
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import scipy
+from jax.core import Tracer
 from jaxtyping import Array, Float, Int
+from typing_extensions import override
 
 from ..core import InputError, check_count, float_dtype
-from ._around import AbstractWrapper, AbstractWrapperState
 from ._base import AbstractPolicy
-from ._pool import AbstractPoolPolicy
-from ._residual import (
+from ._inputs import (
     ArrayOfIds,
     ArrayOfNumbers,
     check_ids,
     check_points,
     check_residual,
-    put,
-    size_of,
+    no_equation_axis,
+    pool_size,
+    replace_rows,
 )
+from ._pool_policy import AbstractPoolPolicy
 from ._tilt import AbstractTilting
+from ._wrapper import (
+    AbstractWrapper,
+    batch_sizes,
+    num_rejected_by_inner,
+    status_of_inner,
+)
 
 
-class NeighbourState(AbstractWrapperState):
-    """The wrapped policy's state, who is near, and the last size of each point."""
+class NeighbourState(NamedTuple):
+    """The wrapped policy's state, and the neighbours and last size of each point."""
 
     inner: Any
     near: Int[Array, "points neighbours"]
-    size: Float[Array, " points"]  # negative where not known yet
+    size: Float[Array, " points"]  # negative before the first update of the point
+
+    status = status_of_inner
+    num_rejected = num_rejected_by_inner
 
 
 class LocalAverage(AbstractWrapper):
-    """Any policy, fed with the mean size over each point's neighbours.
+    """Wrap a policy; it sees the mean residual size over each point's neighbours.
 
-    A single spike is spread out, a front is kept. `neighbours` is how many of the
-    `points` given to `init` are averaged, the point itself and the nearest, measured
-    in shares of what each coordinate spans; or their ids, a row for each point, usually
-    with its own among them. In mini-batches a neighbour counts with its last size, if
-    it has one.
+    This spreads out isolated spikes and keeps fronts. `neighbours` is the number of
+    `points` to average: the point itself and the nearest ones, with each coordinate
+    scaled by its range. `neighbour_ids` lists the neighbours instead, one row for each
+    point, usually with the point itself. In mini-batches a neighbour counts with its
+    last size, if it has one.
     """
 
     policy: AbstractPolicy
-    neighbours: int | Int[Array, "points neighbours"] = 8
+    neighbours: int = eqx.field(default=8, static=True)
+    neighbour_ids: Int[Array, "points neighbours"] | None = eqx.field(
+        default=None,
+        converter=lambda ids: None if ids is None else jnp.asarray(ids),
+        kw_only=True,
+    )
 
-    def __init__(
-        self,
-        policy: AbstractPolicy,
-        neighbours: int | Int[Array | np.ndarray, "points neighbours"] = 8,
-    ):
-        is_joint = isinstance(policy, AbstractTilting)
-        if is_joint and not isinstance(policy, AbstractPoolPolicy):
+    def __check_init__(self):
+        if isinstance(self.policy, AbstractTilting) and not isinstance(
+            self.policy, AbstractPoolPolicy
+        ):
             raise InputError("`LocalAverage` is for pools of points, not for `Hybrid`.")
-        self.policy = policy
-        if isinstance(neighbours, int | np.integer):
-            check_count(neighbours=neighbours)
-            self.neighbours = int(neighbours)
+        check_count(neighbours=self.neighbours)
+        ids = self.neighbour_ids
+        if ids is None or not eqx.is_array(ids) or isinstance(ids, Tracer):
             return
-        if np.ndim(neighbours) != 2 or np.size(neighbours) == 0:
+        if ids.ndim != 2 or ids.size == 0:
             raise InputError(
-                "`neighbours` must list the neighbours of each point, got shape "
-                f"{np.shape(neighbours)}."
+                "`neighbour_ids` must have a row of ids for each point, got shape "
+                f"{ids.shape}."
             )
-        num_points = np.shape(neighbours)[0]
-        if np.min(neighbours) < 0 or np.max(neighbours) >= num_points:
+        if jnp.min(ids) < 0 or jnp.max(ids) >= len(ids):
             raise InputError(
-                f"`neighbours` must hold ids between 0 and {num_points - 1}, got "
-                f"{np.min(neighbours)} to {np.max(neighbours)}."
+                f"`neighbour_ids` must lie between 0 and {len(ids) - 1}, got "
+                f"{jnp.min(ids)} to {jnp.max(ids)}."
             )
-        self.neighbours = jnp.asarray(neighbours)
 
+    @override
     def init(
         self,
         num_points: int | tuple[int, ...],
@@ -79,13 +90,12 @@ class LocalAverage(AbstractWrapper):
         points: Float[Array | np.ndarray, "points dim"] | None = None,
         dtype: Any = None,
     ) -> NeighbourState:
-        """The wrapped policy's state, and sizes not known yet."""
-        near = self.neighbours
-        if isinstance(near, int):
-            near = _nearest(near, num_points, points)
-        if num_points not in (len(near), (len(near),)):
+        near = self.neighbour_ids
+        if near is None:
+            near = _nearest(self.neighbours, num_points, points)
+        if pool_size("LocalAverage", num_points)[0] != len(near):
             raise InputError(
-                f"`num_points` must be the {len(near)} rows of `neighbours`, got "
+                f"`num_points` must be the {len(near)} rows of `neighbour_ids`, got "
                 f"{num_points}."
             )
         dtype = float_dtype(dtype)
@@ -95,57 +105,51 @@ class LocalAverage(AbstractWrapper):
             size=jnp.full(len(near), -1.0, dtype),
         )
 
+    @override
     def update(
         self,
         state: NeighbourState,
         residual: ArrayOfNumbers,
         ids: ArrayOfIds | None = None,
     ) -> NeighbourState:
-        """Remember the sizes of `ids`, average, and update the wrapped policy."""
-        ids = check_ids(ids, state.size.shape[0])
-        residual = check_residual(residual, ids, state.size.shape)
-        new = size_of(jax.lax.stop_gradient(residual), 1, state.size.dtype)
-        is_finite = jnp.isfinite(new)
-        if ids is None:
-            size = jnp.where(is_finite, new, state.size)
-        else:
-            size = put(state.size, ids, new, is_finite)
+        num_points = state.size.shape[0]
+        ids = check_ids(ids, num_points)
+        residual = check_residual(residual, ids, state.size.shape, no_equation_axis())
+        sizes = batch_sizes(residual, ids, num_points, state.size.dtype)
+        size = replace_rows(state.size, ids, sizes.size, sizes.is_finite)
         near = state.near if ids is None else state.near[ids]
         is_known = (size[near] >= 0).astype(size.dtype)
         total = jnp.sum(is_known * size[near], axis=1)
         average = total / jnp.maximum(jnp.sum(is_known, axis=1), 1)
-        average = jnp.where(is_finite, average, new)
-        inner = self.policy.update(state.inner, average, ids)
+        average = jnp.where(sizes.is_finite, average, sizes.size)
+        seen = sizes._replace(size=average).like(residual)
+        inner = self.policy.update(state.inner, seen, ids)
         return NeighbourState(inner, state.near, size)
 
+    @override
     def inner_state(self, state: NeighbourState) -> Any:
-        """Beside the neighbours."""
         return state.inner
 
+    @override
     def weights(
         self, state: NeighbourState, ids: ArrayOfIds | None = None
     ) -> Float[Array, "..."]:
-        """Those of the wrapped policy."""
         return self.policy.weights(state.inner, ids)
 
+    @override
     def mass(self, state: NeighbourState) -> Float[Array, " points"]:
-        """That of the wrapped policy."""
         return self.policy.mass(state.inner)
 
-    def base(self, state: NeighbourState) -> Float[Array, " points"]:
-        """That of the wrapped policy."""
-        return self.policy.base(state.inner)
-
+    @override
     def tilt(self, state: NeighbourState) -> Float[Array, " points"]:
-        """That of the wrapped policy."""
         return self.policy.tilt(state.inner)
 
+    @override
     def is_unbiased(self) -> bool:
-        """As the wrapped policy."""
         return self.policy.is_unbiased()
 
+    @override
     def objective_norm(self) -> str:
-        """Which norm of the averaged residual these settings descend."""
         return (
             f"{self.policy.objective_norm()}, of the residual averaged over neighbours"
         )
@@ -156,14 +160,14 @@ def _nearest(
     num_points: int | tuple[int, ...],
     points: Float[Array | np.ndarray, "points dim"] | None,
 ) -> Int[Array, "points neighbours"]:
-    """The ids of the nearest points, its own first."""
+    """The ids of the nearest points, the point itself first."""
     places = np.asarray(check_points("LocalAverage", "place", num_points, points))
     if count > len(places):
         raise InputError(
             f"`neighbours` must lie between 1 and the {len(places)} points, got "
             f"{count}."
         )
-    spans = np.ptp(places, axis=0)
-    scaled = places / np.where(spans > 0, spans, 1)  # near in any units
+    ranges = np.ptp(places, axis=0)
+    scaled = places / np.where(ranges > 0, ranges, 1)
     _, nearest = scipy.spatial.KDTree(scaled).query(scaled, k=count, workers=-1)
     return jnp.asarray(np.reshape(nearest, (len(places), count)), jnp.int32)

@@ -1,4 +1,4 @@
-"""Known methods as settings of the one interface, under the names people know."""
+"""Published methods as settings of the common interface."""
 
 from ..core import InputError
 from .draws import WithoutReplacement
@@ -11,7 +11,7 @@ from .weighting import Weighting
 
 
 def rba(eta: int | float = 0.01, gamma: int | float = 0.999) -> Weighting:
-    """`lambda <- gamma lambda + eta r / max r`, the loss `mean((lambda R)**2)`.
+    """RBA: `lambda <- gamma lambda + eta r / max r`, the loss `mean((lambda R)**2)`.
 
     `lambda` starts at a tenth of its bound `eta / (1 - gamma)`: at 1 by default.
     (Anagnostopoulos et al. 2024)
@@ -24,7 +24,7 @@ def rba(eta: int | float = 0.01, gamma: int | float = 0.999) -> Weighting:
 
 
 def rad(k: int | float = 1.0, c: int | float = 1.0) -> Sampling:
-    """Points without repeats from the density `r**k / E[r**k] + c`. (Wu et al. 2023)"""
+    """RAD: points without repeats from `r**k / E[r**k] + c`. (Wu et al. 2023)"""
     if k < 0 or c < 0:
         raise InputError(f"`rad(k=..., c=...)` must not be negative, got k={k}, c={c}.")
     return Sampling(
@@ -49,9 +49,9 @@ def vrba_weighting(
 ) -> Weighting:
     """The paper's weighting for first-order training: annealed, with a growing cap.
 
-    The potential is the exponential unless given. Weights start at a tenth of the first
-    cap unless `start` is given. With a `correction` points are drawn by them as well:
-    `vrba_weighting(start=0.1, correction=Unbiased(0))` is what the published program does.
+    The default potential is the exponential. Weights start at `start`, by default a
+    tenth of the first cap. With a `correction` points are also drawn from the tilt. The
+    published program uses `vrba_weighting(start=0.1, correction=Unbiased(0))`.
     (Toscano et al. 2025, algorithm 1)
     """
     cap = GrowingCap(first_cap, last_cap, num_stage, start)
@@ -70,9 +70,9 @@ def vrba_sampling(
     mix: int | float = 0.8,
     correction: Unbiased | None = None,
 ) -> Sampling:
-    """Sampling for second-order training, where points are redrawn now and then.
+    """Sampling for second-order training, where points are redrawn occasionally.
 
-    The tilt is proportional to the residual unless a potential is given.
+    By default the tilt is proportional to the residual.
     """
     return Sampling(
         Quadratic() if potential is None else potential,
@@ -84,5 +84,5 @@ def vrba_sampling(
 
 
 def uniform() -> Sampling:
-    """No adaptivity: points redrawn from the base, weights of one; the arm to beat."""
+    """No adaptivity, the baseline: points drawn from the base, weights of one."""
     return Sampling(Linear(), smoothing=Smoothing(0.0, 1.0, 0.0, is_normalised=False))

@@ -1,12 +1,12 @@
-"""Residual-based sampling: points are drawn from the tilt, the loss is plain."""
+"""Residual-based sampling: points are drawn from the tilt, without weights."""
 
 import equinox as eqx
 from jaxtyping import Array, Float
+from typing_extensions import override
 
-from ._pool import AbstractPoolPolicy, check_pool
-from ._residual import ArrayOfIds
-from ._tilt import check_settings
-from ._tilt_state import TiltState
+from ._inputs import ArrayOfIds, follow_residual
+from ._pool_policy import AbstractPoolPolicy, check_pool
+from ._tilt import TiltState
 from .draws import AbstractDraw, Stratified
 from .losses import AbstractLoss, SquaredLoss
 from .potentials import AbstractPotential
@@ -16,10 +16,10 @@ from .unbiased import Unbiased
 
 
 class Sampling(AbstractPoolPolicy):
-    """Draw points from the tilt, `p lambda / sum(p lambda)`, with a floor of the base.
+    """Draw points from the tilt `p lambda / sum(p lambda)`, mixed with `floor` base.
 
-    Weights are one, or `sqrt(p / q)` with `correction=Unbiased()`, which leaves the
-    plain mean square as what is descended. Update the pool, then draw.
+    Weights are one. With `correction=Unbiased()` they are `sqrt(p / q)`, and the plain
+    mean square is minimised. Update the whole pool, then draw.
     """
 
     potential: AbstractPotential
@@ -28,37 +28,40 @@ class Sampling(AbstractPoolPolicy):
     objective: AbstractLoss = eqx.field(default=SquaredLoss(), kw_only=True)
     correction: Unbiased | None = eqx.field(default=None, kw_only=True)
     draws: AbstractDraw = eqx.field(default=Stratified(), kw_only=True)
-    floor: float = eqx.field(default=1e-3, converter=float, kw_only=True)
-    scale_memory: float = eqx.field(default=0.0, converter=float, kw_only=True)
+    floor: float = eqx.field(default=1e-3, converter=float, kw_only=True, static=True)
+    scale_memory: float = eqx.field(
+        default=0.0, converter=float, kw_only=True, static=True
+    )
 
     def __check_init__(self):
-        """The temperature must suit the potential."""
-        check_settings(self)
         check_pool(self)
 
+    @override
     def weights(
         self, state: TiltState, ids: ArrayOfIds | None = None
-    ) -> Float[Array, " batch"]:
+    ) -> Float[Array, "..."]:
         """One, or the correction."""
-        return self.correction_factor(state, ids)
+        factor = self.correction_factor(state, ids)
+        return follow_residual(factor, state.equation_axis)
 
+    @override
     def mass(self, state: TiltState) -> Float[Array, " points"]:
-        """The tilt, with a share `floor` of the base."""
         return self.floored_mass(state)
 
+    @override
     def is_sampling(self) -> bool:
-        """Yes."""
         return True
 
+    @override
     def is_unbiased(self) -> bool:
-        """If the correction undoes all of the tilt, or there is none."""
-        return self._kept == 0 or self.potential.degree() == 1
+        """True if there is no tilt, or the correction removes the whole bias."""
+        return self._tilt_power == 0 or self.potential.degree() == 1
 
+    @override
     def objective_norm(self) -> str:
-        """Which norm of the residual these settings descend."""
-        return self.objective.norm_text(self.potential, self._kept)
+        return self.objective.norm_text(self.potential, self._tilt_power)
 
     @property
-    def _kept(self) -> float:
-        """The power of the tilt that the correction leaves."""
+    def _tilt_power(self) -> float:
+        """The power of the tilt that remains after the correction."""
         return 1.0 if self.correction is None else 1 - self.correction.strength

@@ -1,4 +1,4 @@
-"""The memory of the weights: how a new tilt is blended into the old ones."""
+"""Smoothing in time: how the weights remember earlier tilts."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -10,22 +10,23 @@ from .temperatures import Scale
 
 
 class GrowingCap(eqx.Module):
-    """A bound on the weights that grows from `first` to `last`, one per `num_stage`.
+    """A bound on the weights that grows from `first` to `last`, by one per `num_stage`.
 
-    `cap(k) = min(last, first + k / num_stage)`; the memory that keeps it is
-    `1 - rate / cap(k)`. Weights begin at `start`, a tenth of `first` unless given.
+    `cap(k) = min(last, first + k / num_stage)`. The memory `1 - rate / cap(k)` keeps
+    weights below it. Weights start at `start`, by default `0.1 * first`.
     (Toscano et al. 2025)
     """
 
-    first: float = eqx.field(default=10.0, converter=float)
-    last: float = eqx.field(default=20.0, converter=float)
-    num_stage: float = eqx.field(default=50_000.0, converter=float)
+    first: float = eqx.field(default=10.0, converter=float, static=True)
+    last: float = eqx.field(default=20.0, converter=float, static=True)
+    num_stage: float = eqx.field(default=50_000.0, converter=float, static=True)
     start: float | None = eqx.field(
-        default=None, converter=lambda start: None if start is None else float(start)
+        default=None,
+        converter=lambda start: None if start is None else float(start),
+        static=True,
     )
 
     def __check_init__(self):
-        """The cap is positive and does not fall, and weights begin below it."""
         if not 0 < self.first <= self.last:
             raise InputError(
                 "`GrowingCap(first=..., last=...)` needs 0 < first <= last, got "
@@ -42,27 +43,26 @@ class GrowingCap(eqx.Module):
             )
 
     def first_weight(self) -> float:
-        """Where weights begin."""
+        """The weight of every point before the first update."""
         return 0.1 * self.first if self.start is None else self.start
 
 
 class Smoothing(eqx.Module):
     """`lambda <- memory * lambda + rate * (mix * w + 1 - mix)`, with `w` of mean one.
 
-    Normalised, the rate is divided by the largest `w`, which bounds `lambda` by
-    `rate / (1 - memory)`, or by a `GrowingCap` given as `memory`; weights start at a
-    tenth of that bound, or where the cap says. Not normalised, `lambda` keeps the scale
-    of `w` and starts at the mean it will have, `rate / (1 - memory)`. `mix` below one
-    keeps a share of the base everywhere.
+    If normalised, the rate is divided by the largest `w`. This bounds `lambda` by
+    `rate / (1 - memory)`, or by a `GrowingCap` given as `memory`. Weights then start at
+    a tenth of the bound, or at `GrowingCap(start=...)`. If not normalised, `lambda`
+    keeps the scale of `w` and starts at its limit mean `rate / (1 - memory)`.
+    `mix < 1` adds a share of the base to the tilt.
     """
 
-    memory: float | GrowingCap = 0.999
-    rate: float = eqx.field(default=0.01, converter=float)
-    mix: float = eqx.field(default=0.9, converter=float)
-    is_normalised: bool = True
+    memory: float | GrowingCap = eqx.field(default=0.999, static=True)
+    rate: float = eqx.field(default=0.01, converter=float, static=True)
+    mix: float = eqx.field(default=0.9, converter=float, static=True)
+    is_normalised: bool = eqx.field(default=True, static=True)
 
     def __check_init__(self):
-        """Numbers that keep the weights positive and bounded."""
         if not 0 < self.rate < float("inf"):
             raise InputError(
                 f"`Smoothing(rate=...)` must be positive, got {self.rate}."
@@ -95,14 +95,16 @@ class Smoothing(eqx.Module):
         return 0.1 * level if self.is_normalised else level
 
     def least_step(self) -> float:
-        """The smallest `1 - memory` there will be: how far a weight goes in an update,
-        as a share of what it has to go."""
+        """The smallest `1 - memory` over all updates.
+
+        An update moves a weight by this fraction of the distance to its limit.
+        """
         if isinstance(self.memory, GrowingCap):
             return self.rate / self.memory.last
         return 1 - self.memory
 
     def bound(self) -> float:
-        """What no weight exceeds; there is none unless normalised."""
+        """The upper bound of all weights; infinite unless normalised."""
         return self.rate / self.least_step() if self.is_normalised else float("inf")
 
     def blend(
@@ -112,7 +114,7 @@ class Smoothing(eqx.Module):
         size: Float[Array, "*points"],
         scale: Scale,
     ) -> Float[Array, "*points"]:
-        """The weights after seeing `size`."""
+        """Blend the tilt of `size` into the weights."""
         relative = scale.relative_weight(potential, size)
         if self.is_normalised:
             new = self.mix * relative + (1 - self.mix) / scale.top_weight
@@ -124,7 +126,8 @@ class Smoothing(eqx.Module):
         dtype = scale.peak.dtype
         if isinstance(self.memory, GrowingCap):
             grown = (
-                self.memory.first + scale.count.astype(dtype) / self.memory.num_stage
+                self.memory.first
+                + scale.num_updates.astype(dtype) / self.memory.num_stage
             )
             return 1 - self.rate / jnp.minimum(self.memory.last, grown)
         return jnp.asarray(self.memory, dtype)

@@ -1,11 +1,11 @@
-"""Convex potentials: what is pressed on, from nothing (linear) to the maximum."""
+"""Convex potentials, from no adaptivity (linear) to the maximum (superexponential)."""
 
 from ._base import AbstractPotential as AbstractPotential
-from .cosh import Cosh as Cosh
 from .custom import Custom as Custom
-from .exponential import Exponential as Exponential
-from .linear import Linear as Linear
-from .logarithmic import Logarithmic as Logarithmic
-from .power import Power as Power
-from .quadratic import Quadratic as Quadratic
-from .super_exponential import SuperExponential as SuperExponential
+from .exponentials import Cosh as Cosh
+from .exponentials import Exponential as Exponential
+from .exponentials import Logarithmic as Logarithmic
+from .exponentials import SuperExponential as SuperExponential
+from .powers import Linear as Linear
+from .powers import Power as Power
+from .powers import Quadratic as Quadratic

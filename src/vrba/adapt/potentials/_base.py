@@ -1,7 +1,6 @@
 """The interface of a potential."""
 
 import abc
-import math
 
 import equinox as eqx
 import jax
@@ -9,19 +8,21 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ...core import find_root
+from .._inputs import log_largest_argument
 
 
 class AbstractPotential(eqx.Module):
     """A convex, increasing function `phi` of the residual size `s >= 0`.
 
-    Its slope `phi'` shapes the tilt; its conjugate `phi*(y) = sup_s { s y - phi(s) }`
-    is the price of tilting. Below zero it keeps its value at zero, unless it is defined
-    everywhere.
+    Its slope `phi'` shapes the tilt. Its conjugate `phi*(y) = sup_s { s y - phi(s) }`
+    is the price of tilting. For `s < 0` the potential keeps its value at zero, unless
+    it is defined everywhere. Declare settings that are Python numbers or functions with
+    `eqx.field(static=True)`: `jax.jit` then accepts policies as arguments.
     """
 
     @abc.abstractmethod
     def is_defined_everywhere(self) -> bool:
-        """Whether negative arguments have a slope of their own."""
+        """Whether the slope is nonzero for negative arguments."""
 
     @abc.abstractmethod
     def is_shift_invariant(self) -> bool:
@@ -33,13 +34,13 @@ class AbstractPotential(eqx.Module):
 
     @abc.abstractmethod
     def slope(self, s: Float[Array, "*any"]) -> Float[Array, "*any"]:
-        """`phi'(s)`; zero where the potential is continued by a constant."""
+        """`phi'(s)`; zero for `s < 0` unless defined everywhere."""
 
     @abc.abstractmethod
     def relative_slope(
         self, s: Float[Array, "*any"], peak: Float[Array, ""]
     ) -> Float[Array, "*any"]:
-        """`phi'(s) / phi'(peak)` for `s <= peak`, without overflow on the way."""
+        """`phi'(s) / phi'(peak)` for `s <= peak`, without intermediate overflow."""
 
     @abc.abstractmethod
     def inverse_slope(self, y: Float[Array, "*any"]) -> Float[Array, "*any"]:
@@ -52,7 +53,8 @@ class AbstractPotential(eqx.Module):
     def conjugate(self, y: Float[Array, "*any"]) -> Float[Array, "*any"]:
         """`phi*(y)`: infinite for `y < 0` and where no slope reaches `y`.
 
-        Its derivative is the inverse slope, so that needs none of its own.
+        The derivative of the conjugate is the inverse slope, which therefore needs no
+        gradient of its own.
         """
         s = self.inverse_slope(jax.lax.stop_gradient(jnp.maximum(y, 0)))
         price = jnp.where(y > 0, s * y, 0) - self.value(s)
@@ -62,10 +64,12 @@ class AbstractPotential(eqx.Module):
 def invert_slope(
     potential: AbstractPotential, y: Float[Array, "*any"]
 ) -> Float[Array, "*any"]:
-    """The `s` with `phi'(s) = y`, for a potential without a closed form."""
-    log_largest = jnp.asarray(log_largest_argument(y.dtype), y.dtype)
+    """Find the `s` with `phi'(s) = y` for a potential without a closed form."""
+    bound = log_largest_argument(y.dtype)
 
     def solve(y):
+        log_largest = jnp.full_like(y, bound)
+
         def above(x):
             return potential.slope(jnp.exp(x)) - y
 
@@ -84,12 +88,7 @@ def invert_slope(
     return jnp.where(y <= potential.slope(jnp.zeros_like(y)), 0, s)
 
 
-def log_largest_argument(dtype: jnp.dtype) -> float:
-    """Logarithm of the largest argument whose square is far from overflow."""
-    return 0.25 * math.log(float(jnp.finfo(dtype).max))
-
-
 def slope_at(potential: AbstractPotential, s: float) -> float:
-    """`phi'(s)` as a Python number, for the checks made when settings are built."""
+    """`phi'(s)` as a Python number, for the checks of settings."""
     with jax.ensure_compile_time_eval():
         return float(potential.slope(jnp.asarray(s, dtype=jnp.result_type(float))))

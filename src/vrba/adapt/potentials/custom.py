@@ -1,4 +1,4 @@
-"""A potential of one's own: one function, its slope by automatic differentiation."""
+"""A user-defined potential: one function, its slope by automatic differentiation."""
 
 from collections.abc import Callable
 
@@ -6,6 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
+from typing_extensions import override
 
 from ...core import InputError
 from ._base import AbstractPotential, invert_slope
@@ -14,8 +15,8 @@ from ._base import AbstractPotential, invert_slope
 class Custom(AbstractPotential):
     """`potential_fn(s)`, a convex increasing function of one number `s >= 0`.
 
-    `Custom(lambda s: s**2 + s**4)` is all it takes. Set `everywhere` if the function
-    is convex and increasing for negative `s` too, as `jnp.exp` is.
+    Example: `Custom(lambda s: s**2 + s**4)`. Set `everywhere` if the function is convex
+    and increasing for negative `s` too, as `jnp.exp` is.
     """
 
     potential_fn: Callable[[Float[Array, ""]], Float[Array, ""]] = eqx.field(
@@ -24,7 +25,6 @@ class Custom(AbstractPotential):
     everywhere: bool = eqx.field(default=False, static=True, kw_only=True)
 
     def __check_init__(self):
-        """Sample the function: finite at zero, nondecreasing and convex."""
         with jax.ensure_compile_time_eval():
             s = jnp.linspace(0.0, 4.0, 33)
             value, slope = self.value(s), self.slope(s)
@@ -37,50 +37,53 @@ class Custom(AbstractPotential):
             if bool(jnp.any(slope < -slack)):
                 where = float(s[jnp.argmax(slope < -slack)])
                 raise InputError(
-                    f"`Custom(potential_fn=...)` must increase, but falls at s={where}."
+                    f"`Custom(potential_fn=...)` must be increasing, but decreases at "
+                    f"s={where}."
                 )
             if bool(jnp.any(jnp.diff(slope) < -slack)):
                 where = float(s[jnp.argmax(jnp.diff(slope) < -slack)])
                 raise InputError(
-                    "`Custom(potential_fn=...)` must be convex, but its slope falls "
-                    f"after s={where}."
+                    "`Custom(potential_fn=...)` must be convex, but its slope "
+                    f"decreases after s={where}."
                 )
 
+    @override
     def value(self, s: Float[Array, "*any"]) -> Float[Array, "*any"]:
-        """`potential_fn(s)`."""
         return self._each(self.potential_fn, self._inside(s))
 
+    @override
     def slope(self, s: Float[Array, "*any"]) -> Float[Array, "*any"]:
-        """The derivative of `potential_fn`."""
         slope = self._each(jax.grad(self.potential_fn), self._inside(s))
         return slope if self.everywhere else jnp.where(s < 0, 0, slope)
 
+    @override
     def relative_slope(
         self, s: Float[Array, "*any"], peak: Float[Array, ""]
     ) -> Float[Array, "*any"]:
-        """The ratio of slopes; only the peak is left where its slope overflows.
+        """The ratio of slopes.
 
-        Where the potential is flat up to the peak, no point stands out.
+        If the slope at the peak overflows, only the peak keeps a weight. If the slope
+        is zero up to the peak, all weights are equal.
         """
         top = self.slope(peak)
         ratio = self.slope(s) / jnp.where(top > 0, top, 1)
         ratio = jnp.where(top > 0, ratio, 1)
         return jnp.where(jnp.isfinite(top), ratio, (s >= peak).astype(s.dtype))
 
+    @override
     def inverse_slope(self, y: Float[Array, "*any"]) -> Float[Array, "*any"]:
-        """By root finding."""
         return invert_slope(self, y)
 
+    @override
     def degree(self) -> float | None:
-        """Unknown."""
         return None
 
+    @override
     def is_defined_everywhere(self) -> bool:
-        """As told."""
         return self.everywhere
 
+    @override
     def is_shift_invariant(self) -> bool:
-        """No."""
         return False
 
     def _inside(self, s):

@@ -2,9 +2,9 @@
 
 from ._base import AbstractSchedule as AbstractSchedule
 from ._base import AbstractTemperature as AbstractTemperature
+from ._base import Fixed as Fixed
+from ._base import LogAnnealing as LogAnnealing
 from ._base import Scale as Scale
-from .effective_size import EffectiveSize as EffectiveSize
-from .fixed import Fixed as Fixed
-from .log_annealing import LogAnnealing as LogAnnealing
-from .solve_shift import SolveShift as SolveShift
-from .solve_temperature import SolveTemperature as SolveTemperature
+from .solved import EffectiveSize as EffectiveSize
+from .solved import SolveShift as SolveShift
+from .solved import SolveTemperature as SolveTemperature

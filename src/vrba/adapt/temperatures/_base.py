@@ -1,21 +1,24 @@
-"""How a potential becomes a distribution: temperature, shift and normaliser."""
+"""The interface of a temperature, the scale of a tilt, and scheduled temperatures."""
 
 import abc
+from typing import NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
+from typing_extensions import override
 
+from ...core import InputError
+from .._inputs import log_largest_argument
 from ..potentials import AbstractPotential
-from ..potentials._base import log_largest_argument
 
 
-class Scale(eqx.Module):
-    """All that links one point's size to its tilt, so that any batch can share it.
+class Scale(NamedTuple):
+    """Links a point's residual size to its tilt; batches can share it.
 
     `w(r) = top_weight * phi'(s(r)) / phi'(s(peak))` with
     `s(r) = offset + (r - anchor) / temperature`. The anchor is zero or the peak,
-    whichever loses no digits; `count` is the number of updates before this scale.
+    whichever loses no digits. `num_updates` counts the updates before this scale.
     """
 
     temperature: Float[Array, "*tilts"]
@@ -23,7 +26,7 @@ class Scale(eqx.Module):
     offset: Float[Array, "*tilts"]
     peak: Float[Array, "*tilts"]  # the largest size
     top_weight: Float[Array, "*tilts"]  # the weight of the largest size
-    count: Int[Array, "*tilts"]
+    num_updates: Int[Array, "*tilts"]
 
     @property
     def shift(self) -> Float[Array, "*tilts"]:
@@ -31,13 +34,13 @@ class Scale(eqx.Module):
         return self.anchor - self.temperature * self.offset
 
     def argument(self, size: Float[Array, "*any"]) -> Float[Array, "*any"]:
-        """`s(r)`, what the potential is applied to."""
+        """`s(r)`, the argument of the potential."""
         return self.offset + (size - self.anchor) / self.temperature
 
     def relative_weight(
         self, potential: AbstractPotential, size: Float[Array, "*any"]
     ) -> Float[Array, "*any"]:
-        """`w(r) / top_weight`: one from the peak on, and where all sizes are zero."""
+        """`w(r) / top_weight`; one for `r >= peak`, and if all sizes are zero."""
         top = self.argument(self.peak)
         relative = jnp.minimum(potential.relative_slope(self.argument(size), top), 1)
         return jnp.where(self.peak > 0, relative, 1)
@@ -48,7 +51,7 @@ class AbstractTemperature(eqx.Module):
 
     @abc.abstractmethod
     def check(self, potential: AbstractPotential) -> None:
-        """Raise `ValueError` if this normalisation has no root for the potential."""
+        """Raise `InputError` if this normalisation has no root for the potential."""
 
     @abc.abstractmethod
     def measure(
@@ -59,27 +62,29 @@ class AbstractTemperature(eqx.Module):
         peak: Float[Array, ""],
         count: Int[Array, ""],
     ) -> Scale:
-        """The scale of the tilt of `size`, the largest of which is `peak`.
+        """Return the scale of the tilt of `size`, whose maximum is `peak`.
 
-        `probability` is the base, `None` the uniform one; points of probability zero
-        do not count.
+        `probability` is the base, `None` the uniform one. Points of probability zero
+        are ignored. `count` is the number of earlier updates.
         """
 
 
 class AbstractSchedule(AbstractTemperature):
-    """A temperature known beforehand; the tilt is rescaled to mean one.
+    """A temperature known before the sizes; the tilt is rescaled to mean one.
 
-    Exact for the exponential; the other potentials pay a duality gap, which
-    `duality` reports and `SolveShift(schedule)` removes.
+    Rescaling is exact for the exponential. The other potentials have a duality gap,
+    which `duality` reports and `SolveShift(schedule)` removes.
     """
 
     @abc.abstractmethod
     def at(self, peak: Float[Array, ""], count: Int[Array, ""]) -> Float[Array, ""]:
-        """The temperature of update `count` when the largest size is `peak`."""
+        """The temperature of update `count` if the largest size is `peak`."""
 
+    @override
     def check(self, potential: AbstractPotential) -> None:
-        """Any potential can be rescaled."""
+        """Accept every potential: rescaling needs no root."""
 
+    @override
     def measure(
         self,
         potential: AbstractPotential,
@@ -88,49 +93,43 @@ class AbstractSchedule(AbstractTemperature):
         peak: Float[Array, ""],
         count: Int[Array, ""],
     ) -> Scale:
-        """The tilt at the scheduled temperature, rescaled to mean one."""
         return rescale(potential, size, probability, peak, self.at(peak, count), count)
 
 
-def mean_over(
-    x: Float[Array, " points"], probability: Float[Array, " points"] | None
-) -> Float[Array, ""]:
-    """`E_p[x]`; without a probability, over the uniform base."""
-    return jnp.mean(x) if probability is None else jnp.sum(probability * x)
+class Fixed(AbstractSchedule):
+    """`T = value`, in the units of the residual. Powers do not depend on it."""
+
+    value: float = eqx.field(default=1.0, converter=float, static=True)
+
+    def __check_init__(self):
+        if not 0 < self.value < float("inf"):
+            raise InputError(f"`Fixed(value=...)` must be positive, got {self.value}.")
+
+    @override
+    def at(self, peak: Float[Array, ""], count: Int[Array, ""]) -> Float[Array, ""]:
+        del count
+        return jnp.full_like(peak, min(self.value, float(jnp.finfo(peak.dtype).max)))
 
 
-def smallest_size(
-    size: Float[Array, " points"], probability: Float[Array, " points"] | None
-) -> Float[Array, ""]:
-    """The smallest size among the points that count."""
-    if probability is None:
-        return jnp.min(size)
-    return jnp.min(jnp.where(probability > 0, size, jnp.inf))
+class LogAnnealing(AbstractSchedule):
+    """`T_k = scale * max r / log(2 + k)` at update `k`, counted from zero.
 
+    The ratio of exponential weights is at most `(2 + k)**(1 / scale)`. The tilt is
+    therefore weak in runs of tens of updates: use `EffectiveSize` there.
+    (Toscano et al. 2025)
+    """
 
-def needed_by_peak(
-    potential: AbstractPotential,
-    size: Float[Array, " points"],
-    probability: Float[Array, " points"] | None,
-    peak: Float[Array, ""],
-) -> Float[Array, ""]:
-    """The argument at which the largest size alone brings the mean slope to one."""
-    share = mean_over((size == peak).astype(size.dtype), probability)
-    return potential.inverse_slope(1 / jnp.where(share > 0, share, 1))
+    scale: float = eqx.field(default=1.0, converter=float, static=True)
 
+    def __check_init__(self):
+        if not 0 < self.scale < float("inf"):
+            raise InputError(
+                f"`LogAnnealing(scale=...)` must be positive, got {self.scale}."
+            )
 
-def largest_argument(dtype: jnp.dtype) -> Float[Array, ""]:
-    """The largest `size / temperature` that potentials are asked to bear."""
-    return jnp.exp(jnp.asarray(log_largest_argument(dtype), dtype))
-
-
-def keep_warm(
-    temperature: Float[Array, ""], peak: Float[Array, ""]
-) -> Float[Array, ""]:
-    """A temperature that keeps `peak / temperature` finite; colder, nothing changes."""
-    coldest = peak / largest_argument(peak.dtype)
-    temperature = jnp.maximum(temperature, coldest)
-    return jnp.where(temperature > 0, temperature, 1)
+    @override
+    def at(self, peak: Float[Array, ""], count: Int[Array, ""]) -> Float[Array, ""]:
+        return self.scale * peak / jnp.log(2 + count.astype(peak.dtype))
 
 
 def rescale(
@@ -144,14 +143,14 @@ def rescale(
 ) -> Scale:
     """The scale of the tilt at a given temperature, divided by its mean.
 
-    `at_peak` is the argument of the largest size. Without it the shift is zero, or, for
-    a potential that does not mind, such that only differences from the peak enter.
+    `at_peak` is the argument of the largest size. By default the shift is zero. For a
+    shift-invariant potential it is the peak, so only differences from it matter.
     """
     zero = jnp.zeros_like(peak)
-    temperature = keep_warm(temperature, peak)
+    temperature = bound_below(temperature, peak)
     if at_peak is None and potential.is_shift_invariant():
         at_peak = zero
-    if at_peak is None:  # hotter, the arguments vanish and the tilt has its limit
+    if at_peak is None:  # above this temperature the tilt has reached its limit
         hottest = jnp.where(peak > 0, peak * largest_argument(peak.dtype), temperature)
         temperature = jnp.minimum(temperature, hottest)
     scale = Scale(
@@ -160,8 +159,28 @@ def rescale(
         offset=zero if at_peak is None else at_peak,
         peak=peak,
         top_weight=jnp.ones_like(peak),
-        count=count,
+        num_updates=count,
     )
     mean = mean_over(scale.relative_weight(potential, size), probability)
-    top_weight = 1 / jnp.where(mean > 0, mean, 1)
-    return eqx.tree_at(lambda scale: scale.top_weight, scale, top_weight)
+    return scale._replace(top_weight=1 / jnp.where(mean > 0, mean, 1))
+
+
+def mean_over(
+    x: Float[Array, " points"], probability: Float[Array, " points"] | None
+) -> Float[Array, ""]:
+    """`E_p[x]`; `None` is the uniform base."""
+    return jnp.mean(x) if probability is None else jnp.sum(probability * x)
+
+
+def largest_argument(dtype: jnp.dtype) -> Float[Array, ""]:
+    """The largest `size / temperature` that potentials are evaluated at."""
+    return jnp.exp(jnp.asarray(log_largest_argument(dtype), dtype))
+
+
+def bound_below(
+    temperature: Float[Array, ""], peak: Float[Array, ""]
+) -> Float[Array, ""]:
+    """Raise the temperature, if needed, so that `peak / temperature` stays finite."""
+    coldest = peak / largest_argument(peak.dtype)
+    temperature = jnp.maximum(temperature, coldest)
+    return jnp.where(temperature > 0, temperature, 1)

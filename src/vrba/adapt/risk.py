@@ -1,4 +1,4 @@
-"""The risk of a potential, seen from both sides, and the norm derived from it."""
+"""The risk of a potential, its primal and dual value, and the derived norm."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -6,17 +6,16 @@ import numpy as np
 from jaxtyping import Array, Float, Num
 
 from ..core import find_root, float_dtype
-from ._tilt_state import check_base
+from ._inputs import check_base, log_largest_argument
 from .potentials import AbstractPotential
-from .potentials._base import log_largest_argument
-from .temperatures.solve_shift import check_shift, shift_to_fit
+from .temperatures.solved import check_shift, solve_shift
 
 
 class Duality(eqx.Module):
     """`inf_nu { nu + T E_p phi((r - nu) / T) } = sup_q { E_q r - T D(q | p) }`."""
 
     primal: Float[Array, ""]  # the risk
-    dual: Float[Array, ""]  # what the given tilt reaches of it
+    dual: Float[Array, ""]  # the dual value of the given tilt
     gap: Float[Array, ""]  # primal - dual >= 0
     shift: Float[Array, ""]  # the nu that attains the infimum
     weight: Float[Array, " points"]  # the optimal tilt dq/dp, of mean one
@@ -31,7 +30,7 @@ def duality(
 ) -> Duality:
     """Primal value, dual value of `tilt`, and the gap between them.
 
-    `tilt` holds probabilities, or any multiple of them; the optimal tilt if not given.
+    `tilt` holds probabilities, or a multiple of them; by default the optimal tilt.
     `D(q | p) = E_p[phi*(dq/dp)]`, which need not vanish at `q = p`.
     """
     if potential.degree() != 1:
@@ -56,7 +55,7 @@ def _duality(potential, size, heat, tilt, base):
     else:
         count = jnp.zeros((), jnp.int32)
         peak = jnp.max(jnp.where(base > 0, size, 0))
-        fit = shift_to_fit(potential, size, base, peak, heat, count)
+        fit = solve_shift(potential, size, base, peak, heat, count)
         shift, argument = fit.shift, fit.argument(size)
         weight = fit.top_weight * fit.relative_weight(potential, size)
     primal = shift + heat * jnp.sum(base * potential.value(argument))
@@ -66,7 +65,7 @@ def _duality(potential, size, heat, tilt, base):
         share = jnp.asarray(tilt, size.dtype) / jnp.sum(jnp.asarray(tilt, size.dtype))
         given = share / jnp.where(base > 0, base, 1)
     price = jnp.where(base > 0, base * potential.conjugate(given), 0)
-    if tilt is not None:  # what the base excludes cannot be had at any price
+    if tilt is not None:  # the price is infinite outside the support of the base
         price = jnp.where((base == 0) & (given > 0), jnp.inf, price)
     dual = jnp.sum(base * given * size) - heat * jnp.sum(price)
     return Duality(primal, dual, primal - dual, shift, weight)
@@ -89,7 +88,7 @@ def derived_functional(
 
 @eqx.filter_jit
 def _derived(potential, risk, temperature):
-    bound = jnp.asarray(log_largest_argument(risk.dtype), risk.dtype)
+    bound = jnp.full_like(risk, log_largest_argument(risk.dtype))
     target = risk / temperature
     log_s = find_root(lambda x: potential.value(jnp.exp(x)) - target, -bound, bound)
     return jnp.where(risk > 0, temperature * jnp.exp(log_s), 0)
