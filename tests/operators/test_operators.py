@@ -1,4 +1,4 @@
-"""Operators: rows, misfits, batches, and runs that can be stopped."""
+"""Operators: rows, loss_fns, batches, and runs that can be stopped."""
 
 import dataclasses
 import signal
@@ -289,7 +289,7 @@ def test_architectures_are_built_for_the_data():
     settings = dataclasses.replace(
         recipe(**UNIFORM), model=vrba.DeepONet(branch=small, trunk=small, latent=4)
     )
-    made = [OperatorTrainer(integrals(), settings, seed).build() for seed in (0, 0, 1)]
+    made = [OperatorTrainer(integrals(), settings, seed).initial_params() for seed in (0, 0, 1)]
     assert same(made[0], made[1]) and not same(made[0], made[2])
     operator = train_operator(integrals(), settings, callback=Silent())
     errors = [entry["error"] for entry in operator.record]
@@ -304,8 +304,8 @@ def test_times_can_be_split():
     pairs = data.Pairs(
         random.normal(size=(6, 3, 1)), outputs, ("x", "t"), axes, None, 4, 1, 1
     )
-    scaling = Scaling.of(pairs, "float64")
-    rows = Samples.of(pairs, "train", Frame.of(pairs, scaling, "t"))
+    scaling = Scaling.from_pairs(pairs, "float64")
+    rows = Samples.from_pairs(pairs, "train", DataLayout.from_pairs(pairs, scaling, "t"))
     assert rows.num_rows == 16
     functions, places, targets = rows.take(jnp.asarray([6, 9]))
     np.testing.assert_allclose(scaling.back(targets[0]), outputs[1, :, 2], rtol=1e-12)
@@ -313,17 +313,17 @@ def test_times_can_be_split():
     seen = [(axis - axis.mean()) / axis.std() for axis in axes]
     np.testing.assert_allclose(places[0, :, 1], seen[1][2], rtol=1e-12)
     np.testing.assert_allclose(places[0, :, 0], seen[0], atol=1e-12)
-    whole = Samples.of(pairs, "train", Frame.of(pairs, scaling, None))
+    whole = Samples.from_pairs(pairs, "train", DataLayout.from_pairs(pairs, scaling, None))
     np.testing.assert_allclose(functions[1], whole.inputs[2])
 
 
-def test_misfits_agree_with_numpy():
+def test_loss_fns_agree_with_numpy():
     random = np.random.default_rng(2)
     predicted, target = jnp.asarray(random.normal(size=(2, 3, 6, 1)))
     weight = random.uniform(0.5, 2, (3, 6))
     gaps = (0.2,)
-    loss = lambda misfit: float(
-        misfit.loss(jnp.asarray(weight), misfit.residual(predicted, target, gaps))
+    loss = lambda loss_fn: float(
+        loss_fn.loss(jnp.asarray(weight), loss_fn.residual(predicted, target, gaps))
     )
     miss = weight * (predicted - target)[..., 0]
     assert loss(MeanSquare()) == pytest.approx(np.mean(miss**2))
@@ -359,7 +359,7 @@ def test_uneven_points_weigh_by_their_share():
         state = trainer.resample(trainer.init())
         _, steps = trainer.advance(state, 1)
         rows = trainer.train
-        found = jax.vmap(net(), (0, None))(rows.inputs, rows.frame.places)
+        found = jax.vmap(net(), (0, None))(rows.inputs, rows.layout.places)
         squares = np.asarray(found - rows.targets)[..., 0] ** 2
         expected = np.mean(np.trapezoid(squares, axis, axis=1))
         assert float(steps.info.value) == pytest.approx(expected, rel=1e-9)
@@ -383,7 +383,7 @@ def test_a_constant_channel_stays_constant():
         1,
         1,
     )
-    scaling = Scaling.of(pairs, "float32")
+    scaling = Scaling.from_pairs(pairs, "float32")
     seen = np.asarray(scaling.inputs(inputs))
     assert np.max(np.abs(seen[..., 0])) < 1e-7 and np.std(seen[:6, ..., 1]) > 0.9
 
@@ -394,7 +394,7 @@ def test_training_ends_early_without_improvement():
     settings = recipe(**worse, patience=3)
     operator = train_operator(integrals(), settings, callback=Silent())
     assert operator.result["step"] < 500
-    assert operator.result["status"] == str(vrba.Status[vrba.Status.no_improvement])
+    assert operator.result["stop_reason"] == "no_improvement"
 
 
 def test_training_compiles_once():
@@ -436,7 +436,7 @@ def test_it_works_as_in_the_docs(capsys):
     small = vrba.MLP(6, 1)
     model = vrba.DeepONet(branch=small, trunk=small, latent=4)
     usual = {"batch_size": 4, "max_steps": 20, "check_every": 10}
-    operator = train_operator(pairs, OperatorRecipe(model, splits="t", **usual))
+    operator = train_operator(pairs, OperatorRecipe(model, split_axis="t", **usual))
     told = capsys.readouterr().err
     assert "batches of 4 of 32 samples" in told and "step     20" in told
     assert {leaf.dtype for leaf in jax.tree.leaves(operator.params)} == {
@@ -477,9 +477,9 @@ MISTAKES = {
     },
     "only the weights of `Hybrid` have gradients": {
         "policy": adapt.presets.uniform(),
-        "detaches": False,
+        "detach_weights": False,
     },
-    "`splits` is 't', but the coordinates": {"splits": "t"},
+    "`split_axis` is 't', but the coordinates": {"split_axis": "t"},
     "`dtype` must be": {"dtype": "float16"},
     "`optimizer` is LevenbergMarquardt": {"optimizer": vrba.optim.LevenbergMarquardt()},
     "`optimizer` is Sequence": {
@@ -538,8 +538,8 @@ def test_parts_must_be_there_and_finite():
         OperatorTrainer(dataclasses.replace(pairs, outputs=outputs), recipe(), 0)
 
 
-@pytest.mark.parametrize("detaches", [True, False])
-def test_weights_are_constants_only_if_they_are_detached(detaches):
+@pytest.mark.parametrize("detach_weights", [True, False])
+def test_weights_are_constants_only_if_they_are_detached(detach_weights):
     """The step of plain gradient descent, against the loss differentiated by hand."""
     pairs, policy = integrals(), adapt.Hybrid(adapt.Quadratic())
     descent = vrba.optim.FromOptax(optax.sgd(1.0))
@@ -547,7 +547,7 @@ def test_weights_are_constants_only_if_they_are_detached(detaches):
         policy=policy,
         batches=Epochs(shuffles=False),
         optimizer=descent,
-        detaches=detaches,
+        detach_weights=detach_weights,
     )
     trainer = OperatorTrainer(pairs, settings, 0)
     state, _ = trainer.advance(trainer.resample(trainer.init()), 1)
@@ -557,7 +557,7 @@ def test_weights_are_constants_only_if_they_are_detached(detaches):
     def loss(network):
         residual = jax.vmap(network, (0, None))(functions, places) - targets
         size = jnp.abs(residual[..., 0])
-        size = jax.lax.stop_gradient(size) if detaches else size
+        size = jax.lax.stop_gradient(size) if detach_weights else size
         share = 0.9 * size + 0.1 * jnp.mean(size)  # the mix, on the scale of the size
         kept = 0.99 + 0.1 * share / jnp.max(size)  # from one, which weights start at
         weight = kept / jnp.mean(kept, axis=1, keepdims=True)
@@ -612,7 +612,7 @@ def test_an_operator_at_places_of_ones_own():
     between = np.asarray([[0.03], [0.5], [0.97]])
     found = operator(inputs, between)
     assert found.shape == (5, 3, 1)
-    scaling, network = operator.frame.scaling, operator.network()
+    scaling, network = operator.layout.scaling, operator.network()
     by_hand = network(scaling.inputs(inputs)[2], scaling.places(jnp.asarray(between)))
     np.testing.assert_allclose(found[2], scaling.back(by_hand), rtol=1e-12)
 
@@ -661,9 +661,9 @@ def test_scattered_and_split_places_come_back(tmp_path):
     small = vrba.MLP(6, 1)
     model = vrba.DeepONet(branch=small, trunk=small, latent=4)
     for name, pairs, splits in (("grid", grid, "t"), ("cloud", cloud, None)):
-        settings = dataclasses.replace(recipe(max_steps=3), model=model, splits=splits)
+        settings = dataclasses.replace(recipe(max_steps=3), model=model, split_axis=splits)
         run = tmp_path / name
         operator = train_operator(pairs, settings, run=run, callback=Silent())
         again = vrba.Operator.load(run)
-        assert eqx.tree_equal(again.frame, operator.frame)
+        assert eqx.tree_equal(again.layout, operator.layout)
         np.testing.assert_array_equal(again.errors(pairs), operator.errors(pairs))

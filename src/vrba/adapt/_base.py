@@ -2,7 +2,7 @@
 
 import abc
 import operator
-from typing import Any, SupportsIndex
+from typing import Any, ClassVar, SupportsIndex
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -27,6 +27,7 @@ class AbstractPolicy(eqx.Module):
     argument of `jax.jit`. A state is a pytree of arrays.
     """
 
+    has_point_weights: ClassVar[bool] = False  # a weight for each point of a function
     draws: eqx.AbstractVar[AbstractDraw]
     objective: eqx.AbstractVar[AbstractLoss]
 

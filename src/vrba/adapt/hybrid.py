@@ -54,6 +54,7 @@ class Hybrid(AbstractTilting):
     largest weight: 5 % with the usual memory of 0.99.
     """
 
+    has_point_weights: ClassVar[bool] = True
     potential: AbstractPotential
     temperature: AbstractTemperature = LogAnnealing()
     smoothing: Smoothing = Smoothing(memory=0.99, rate=0.1)

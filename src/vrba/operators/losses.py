@@ -105,8 +105,9 @@ class Sobolev(AbstractFunctionLoss):
                 "`Sobolev` needs functions on a regular grid: use `Relative` for "
                 "others."
             )
-        pair = (_with_gradient(field, spacings) for field in (predicted, target))
-        return Relative().residual(*pair, spacings)
+        predicted = _with_gradient(predicted, spacings)
+        target = _with_gradient(target, spacings)
+        return Relative().residual(predicted, target, spacings)
 
     @override
     def loss(

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 from typing_extensions import override
 
+from ..adapt import residual_norm
 from ..core import InputError, float_dtype, select_tree, to_jax_arrays
 from ..data import Pairs
 from ..models import count_params
@@ -240,8 +241,8 @@ class _BatchStream(AbstractObjectiveStream):
         recipe, layout = trainer.recipe, trainer.layout
         functions, places, targets = trainer.train.take(ids)
         has_point_weights = recipe.policy.has_point_weights
-        is_detached = recipe.detach_weights
-        update = recipe.policy.update if is_detached else recipe.policy.update_through
+        policy: Any = recipe.policy  # only some let gradients flow through weights
+        update = policy.update if recipe.detach_weights else policy.update_through
 
         def loss_fn(params):
             network = eqx.combine(params, trainer.skeleton)
@@ -250,13 +251,12 @@ class _BatchStream(AbstractObjectiveStream):
             seen = residual
             if not has_point_weights:
                 seen = residual.reshape(residual.shape[0], -1)
-            new = update(policy_state, seen, ids)
+            new = update(policy_state, residual_norm(seen), ids)
             weight = recipe.policy.weights(new, ids).astype(residual.dtype)
-            if not has_point_weights:
-                weight = weight.reshape(weight.shape[0])
-                if layout.quadrature is not None:  # otherwise part of the base
-                    shape = (-1, *(1,) * layout.quadrature.ndim)
-                    weight = weight.reshape(shape) * jnp.sqrt(layout.quadrature)[None]
+            if layout.quadrature is not None and not has_point_weights:
+                # with point weights it is part of the base
+                shape = (-1, *(1,) * layout.quadrature.ndim)
+                weight = weight.reshape(shape) * jnp.sqrt(layout.quadrature)[None]
             return recipe.loss.loss(weight, residual), new
 
         grad_fn = jax.value_and_grad(loss_fn, has_aux=True)

@@ -62,18 +62,17 @@ def train_operator(
     report.
     """
     seed = cast(int, describe(seed))  # numbers of numpy as plain ones
-    minutes = cast(float | None, describe(minutes))
-    if minutes is not None and not minutes > 0:
-        raise InputError(f"`minutes` must be positive, got {minutes}.")
-    is_pairs = isinstance(data, Pairs)
-    pairs, file = (data, None) if is_pairs else (open_pairs(data), str(data))
+    limit = cast(float | None, describe(minutes))
+    if limit is not None and not limit > 0:
+        raise InputError(f"`minutes` must be positive, got {limit}.")
+    pairs, file = _opened(data)
     recipe = default_operator_recipe(pairs) if recipe is None else recipe
     if pairs.num_test < 1:
         raise InputError("There are no functions in the part `test`: give some.")
     folder = None if run is None else RunFolder(run)
     before = _manifest_of(folder) if resume else None
     if before is not None:
-        minutes = before["minutes"] if minutes is None else minutes
+        limit = before["minutes"] if limit is None else limit
     elif folder is not None:
         folder.check_free()
     lock = nullcontext() if folder is None else lock_folder(folder.path)
@@ -81,18 +80,25 @@ def train_operator(
         if folder is not None and not resume:
             folder.check_free()
         trainer = OperatorTrainer(pairs, recipe, seed)
-        manifest = _manifest(trainer, pairs, file, minutes) | {"command": command}
+        manifest = _manifest(trainer, pairs, file, limit) | {"command": command}
         if before is not None:
             _check_same(before, manifest)
             manifest["command"] = before.get("command")
         callback = PrintLines() if callback is None else callback
         logger = Logger(_Measurements(trainer), callback, folder)
         checkpointer = Checkpointer(trainer, folder, save_every)
-        one = Run(trainer, logger, checkpointer, manifest, minutes)
+        one = Run(trainer, logger, checkpointer, manifest, limit)
         ended = one.train(trainer.init, resume=resume)
         operator = _finish(one, trainer, ended, pairs)
         callback.on_end(operator.sentence())
         return operator
+
+
+def _opened(data: Pairs | str | os.PathLike[str]) -> tuple[Pairs, str | None]:
+    """The pairs, and the name of their file if they are in one."""
+    if isinstance(data, Pairs):
+        return data, None
+    return open_pairs(data), str(data)
 
 
 def _manifest_of(folder: RunFolder | None) -> dict[str, Any]:

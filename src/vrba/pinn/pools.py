@@ -75,7 +75,7 @@ def _split_finite(
 ) -> list[tuple[Any, Any]]:
     """Rows to train on and rows to check, of a finite set."""
     residual, condition = evaluator.terms[name].residual, _condition(evaluator, name)
-    found = residual.sample(residual.num_available, seed=seeds[0])
+    found = residual.sample(residual.num_available or 0, seed=seeds[0])
     holds_out = condition is None or condition.penalty.holds_out
     return _split(found, seeds[1]) if holds_out else [found, found]
 

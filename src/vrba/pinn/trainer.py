@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 from typing_extensions import override
 
-from ..adapt import AbstractPolicy
+from ..adapt import AbstractPolicy, residual_norm
 from ..core import (
     InputError,
     check_kind,
@@ -253,7 +253,7 @@ def _resample(trainer: Trainer, state: TrainState) -> TrainState:
         if seen is not None:
             rows = jax.tree.map(lambda leaf, seen=seen: leaf[seen], rows)
         residual = trainer.evaluator.residual(state.params, name, rows)
-        policies[name] = policy.update(old, residual, seen)
+        policies[name] = policy.update(old, residual_norm(residual), seen)
         key = jax.random.fold_in(root, k + 1)
         ids[name] = policy.draw(policies[name], state.ids[name].size, key=key)
     state = replaced(
