@@ -122,7 +122,7 @@ def levenberg_marquardt() -> None:
     system = host.assemble(objective, params, relative)
     factor = host.factor(system, state.damping.damping)
     velocity = host.step(factor)
-    pull = eqx.filter_jit(FiniteDifference().pull)
+    second_order_term = eqx.filter_jit(FiniteDifference().second_order_term)
     value = eqx.filter_jit(type(objective).value)
     jacobian = eqx.filter_jit(type(objective.terms[0]).jacobian)
     blocks = [jnp.asarray(i) for i in range(objective.terms[0].num_blocks)]
@@ -142,7 +142,7 @@ def levenberg_marquardt() -> None:
         "  Jacobian and QR": lambda: host.assemble(objective, params, none).matrix,
         "  Cholesky": lambda: host.factor(system, state.damping.damping).upper,
         "  solve": lambda: host.solve(factor, velocity),
-        "  acceleration": lambda: pull(objective, params, velocity),
+        "  acceleration": lambda: second_order_term(objective, params, velocity),
         "  loss": lambda: value(objective, params),
         "a step, all compiled": lambda: compiled_step(objective, params, state)[0],
     }

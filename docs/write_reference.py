@@ -68,15 +68,14 @@ def kind_of(value: Any) -> str:
 
 
 def kind_in_optim(value: Any, roots: list[str]) -> str:
-    """What the room of optimizers calls it: its parts by the folder they live in."""
-    records = ("State", "Info", "System", "Triangle", "Trial", "Steps", "Progress")
+    """What the room of optimizers calls it: its interface, or the file it lives in."""
+    records = ("State", "Info", "System", "Triangle", "Trial", "Progress")
     kind = roots[-1] if roots else value.__name__
     if kind.endswith(records):
         return "States and infos"
     if roots:
         return plural(kind)
-    *folder, _ = value.__module__.split(".")[2:]
-    return folder[0].capitalize() if folder else "Driver"
+    return "Updates" if value.__module__.endswith(".updates") else "Driver"
 
 
 def plural(word: str) -> str:

@@ -1,4 +1,4 @@
-"""optax inside, one optimizer after another, and the driver around them."""
+"""Optax transforms, sequences of optimizers, `advance` and `minimise`."""
 
 import equinox as eqx
 import jax
@@ -52,31 +52,31 @@ def test_a_transform_gives_the_same_as_its_own_loop():
     assert run.num_evaluations == 30
 
 
-ALL = {"adam": ADAM, "lbfgs": lbfgs(), "broyden": SECOND, "lm": LevenbergMarquardt()}
+EACH = {"adam": ADAM, "lbfgs": lbfgs(), "broyden": SECOND, "lm": LevenbergMarquardt()}
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", EACH)
 @pytest.mark.parametrize("number", [jnp.nan, jnp.inf])
-def test_no_point_without_a_finite_loss_is_stationary(name, number):
-    """Although its gradient vanishes."""
+def test_a_loss_that_is_not_finite_is_not_converged(name, number):
+    """The gradient of this loss is zero everywhere."""
     constant = lambda x: number + 0 * jnp.sum(jax.lax.stop_gradient(x))
     fn = (lambda x: constant(x)[None]) if name == "lm" else constant
-    run = minimise(fn, START, ALL[name], max_steps=5)
+    run = minimise(fn, START, EACH[name], max_steps=5)
     assert run.status == Status.nonfinite_objective
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", EACH)
 @pytest.mark.parametrize("params", [{"a": jnp.arange(3)}, {"a": 3.0}])
 def test_nothing_to_train_is_refused(name, params):
     fn = lambda p: jnp.sum(jnp.asarray(p["a"], float) ** 2)[None]
     loss = fn if name == "lm" else lambda p: fn(p)[0]
     with pytest.raises(ValueError, match="no floating array to train"):
-        minimise(loss, params, ALL[name], max_steps=2)
+        minimise(loss, params, EACH[name], max_steps=2)
 
 
 def test_residuals_are_floating_numbers():
     fn = lambda x: jnp.arange(3)
-    with pytest.raises(ValueError, match="floating numbers, got int"):
+    with pytest.raises(ValueError, match="floating numbers as residuals, got int"):
         minimise(fn, START, LevenbergMarquardt(), max_steps=2)
 
 
@@ -86,7 +86,7 @@ def test_complex_parameters_descend():
     np.testing.assert_allclose(run.params, 3 - 4j, rtol=1e-6)
 
 
-def test_lbfgs_converges_and_reuses_what_its_search_found():
+def test_lbfgs_converges_and_reuses_the_last_evaluation_of_its_search():
     start = jnp.asarray(np.random.default_rng(0).uniform(-2, 2, 10))
     run = minimise(rosenbrock, start, lbfgs(), max_steps=300, gradient_tolerance=1e-8)
     assert run.status == Status.converged
@@ -181,7 +181,7 @@ def test_stages_end_by_loss_or_by_stall():
     assert run.loss == 1.0
 
 
-def test_a_stage_that_is_stuck_hands_over():
+def test_a_stage_that_is_stuck_ends():
     kink = lambda x: jnp.sum(jnp.where(x > 0.1, x - 0.1, 0.2 - 2 * x))
     first = Stage(QuasiNewton(search=Backtracking()), AfterSteps(1000))
     run = minimise(kink, START, Sequence(first, ADAM), max_steps=300)
@@ -236,7 +236,7 @@ def test_a_sequence_is_resumed_within_any_stage(tmp_path):
         np.testing.assert_array_equal(rest.params, whole.params)
 
 
-def test_residuals_serve_all_stages():
+def test_least_squares_work_in_all_stages():
     valley = lambda x: jnp.stack([10 * (x[1] - x[0] ** 2), 1 - x[0]])
     optimizer = Sequence(Stage(ADAM, AfterSteps(5)), LevenbergMarquardt())
     assert optimizer.needs_residuals
@@ -245,7 +245,7 @@ def test_residuals_serve_all_stages():
     np.testing.assert_allclose(run.params, 1, rtol=1e-8)
 
 
-def test_a_new_objective_reaches_the_stage_at_work():
+def test_a_new_objective_reaches_the_current_stage():
     optimizer, fn = staged(AfterSteps(3)), lambda x, scale: scale * rosenbrock(x)
     run = minimise(fn, START, optimizer, args=(jnp.asarray(1.0),), max_steps=8)
     new = Objective(fn, (jnp.asarray(10.0),))
@@ -286,7 +286,7 @@ def test_an_interrupt_keeps_what_was_reached():
     np.testing.assert_array_equal(rest.params, go(START, 30).params)
 
 
-def test_a_callback_may_answer_with_an_array():
+def test_a_callback_may_return_an_array():
     run = minimise(
         rosenbrock,
         START,
@@ -298,7 +298,7 @@ def test_a_callback_may_answer_with_an_array():
     assert run.status == Status.interrupted and run.num_steps == 10
 
 
-def test_an_interrupt_within_steps_in_python_keeps_them(monkeypatch):
+def test_an_interrupt_of_the_python_loop_keeps_earlier_steps(monkeypatch):
     valley = lambda x: jnp.stack([10 * (x[1] - x[0] ** 2), 1 - x[0]])
     num_calls, assemble = 0, optim.HostCholesky.assemble
 
@@ -316,8 +316,8 @@ def test_an_interrupt_within_steps_in_python_keeps_them(monkeypatch):
     assert run.loss < rosenbrock(START) / 2
 
 
-def test_stopping_for_an_old_gradient_takes_the_step_back():
-    """Adam reports the gradient where a step began: that place is the answer."""
+def test_stopping_for_an_old_gradient_undoes_the_step():
+    """SGD reports the gradient before a step: the parameters there are the result."""
     fn = lambda x: jnp.sum((x - 1) ** 2)
     run = minimise(
         fn, START, FromOptax(optax.sgd(0.3)), max_steps=200, gradient_tolerance=1e-3
@@ -359,18 +359,24 @@ def test_bad_input_is_named(make, words):
 
 # Every optimizer, found by looking.
 
-OPTIMIZERS = {
+CASES = {  # settings that suit the small problems below, or that have no default
     "Adam": optim.Adam(0.05),
     "FromOptax": FromOptax(optax.adam(0.05)),
-    "LevenbergMarquardt": LevenbergMarquardt(),
     "QuasiNewton": SECOND,
     "Sequence": Sequence(Stage(FromOptax(optax.adam(0.05)), AfterSteps(30)), lbfgs()),
 }
+FOUND = concrete("vrba.optim", optim.AbstractOptimizer)
+OPTIMIZERS = {
+    cls.__name__: CASES[cls.__name__] if cls.__name__ in CASES else cls()
+    for cls in FOUND
+}
 
 
-def test_every_optimizer_has_a_case():
-    found = {cls.__name__ for cls in concrete("vrba.optim", optim.AbstractOptimizer)}
-    assert found == set(OPTIMIZERS)
+KNOWN = CASES.keys() | {"LevenbergMarquardt"}  # a new one need only descend
+
+
+def test_optimizers_are_found_by_looking():
+    assert OPTIMIZERS.keys() >= KNOWN
 
 
 @pytest.mark.parametrize("name", sorted(OPTIMIZERS))
@@ -381,7 +387,8 @@ def test_every_optimizer_lowers_a_loss_by_step_and_by_loop(name):
     start = to_jax_arrays({"a": np.zeros(2), "b": (np.ones(1), "kept")})
     fn = residual if optimizer.needs_residuals else loss
     run = minimise(fn, start, optimizer, max_steps=25)
-    assert run.loss < 0.5 * loss(start) and run.params["b"][1] == "kept"
+    assert run.loss < (0.5 if name in KNOWN else 1.0) * loss(start)
+    assert run.params["b"][1] == "kept"
     objective = optim.as_objective(fn, (), optimizer)
     params, state = start, optimizer.init(objective, start)
     step = optimizer.step
@@ -389,10 +396,10 @@ def test_every_optimizer_lowers_a_loss_by_step_and_by_loop(name):
     for _ in range(3):
         before = params
         params, state, info = step(objective, params, state)
-        told = before if info.value_is_old else params
-        np.testing.assert_allclose(info.value, loss(told), rtol=1e-9)
-        told = before if info.gradient_is_old else params
-        gradient = flatten_gradient(eqx.filter_grad(loss)(told))
+        at = before if info.value_is_old else params
+        np.testing.assert_allclose(info.value, loss(at), rtol=1e-9)
+        at = before if info.gradient_is_old else params
+        gradient = flatten_gradient(eqx.filter_grad(loss)(at))
         np.testing.assert_allclose(
             info.gradient_norm, np.linalg.norm(gradient), rtol=1e-6
         )
@@ -408,7 +415,7 @@ SCHEDULES = {
 
 @pytest.mark.parametrize("l2", [0.0, 0.3])
 @pytest.mark.parametrize("name", SCHEDULES)
-def test_adam_is_optax_with_a_rate_that_changes(name, l2):
+def test_adam_is_optax_with_a_schedule(name, l2):
     loss = lambda x: jnp.sum(jnp.cos(x) + 0.1 * x**2)
     start, (schedule, rate) = jnp.array([0.5, 2.0]), SCHEDULES[name]
     found = minimise(loss, start, optim.Adam(0.1, schedule, l2), max_steps=9)
@@ -439,10 +446,10 @@ def test_every_optimizer_works_in_float32(name):
     fn = residual if optimizer.needs_residuals else lambda x: jnp.mean(residual(x) ** 2)
     run = minimise(fn, start, optimizer, max_steps=40)
     assert run.params.dtype == run.loss.dtype == run.values.dtype == jnp.float32
-    assert run.loss < 0.1 * jnp.mean(residual(start) ** 2)
+    assert run.loss < (0.1 if name in KNOWN else 1.0) * jnp.mean(residual(start) ** 2)
 
 
-def test_flatten_goes_there_and_back():
+def test_flatten_can_be_inverted():
     tree = {"w": np.ones((2, 3)), "z": np.array([1 + 2j, 3 - 4j]), "n": 5, "f": abs}
     vector, rebuild = flatten(tree)
     np.testing.assert_array_equal(vector, [1, 3, 2, -4, *[1] * 6][4:] + [1, 3, 2, -4])

@@ -175,8 +175,8 @@ def test_a_matrix_that_is_too_large_is_refused(solver):
 
 
 @pytest.mark.parametrize("solver", [Cholesky, HostCholesky])
-def test_a_run_goes_over_to_qr_by_itself(solver):
-    """Without it the damping cannot fall below the rounding of `J'J`."""
+def test_a_run_switches_to_qr_when_the_damping_is_tiny(solver):
+    """Without QR the damping cannot fall below the rounding of `J'J`."""
     size = 6
     matrix, _, term = ill_conditioned(size, 24, 1e-10)
     answer = np.random.default_rng(2).normal(size=size)
@@ -193,10 +193,13 @@ def test_a_run_goes_over_to_qr_by_itself(solver):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("share", [0.5, 1.0, 10.0])
 def test_a_damping_of_the_precision_needs_no_qr(solver, dtype, share):
-    """Rounding of `J'J` changes a step where `J` hardly sees it. Even if all that is
-    left of the residual lies there, the step lowers the damped model by as much as the
-    exact one, here by mpmath, to a part in a hundred. The decrease that gains are
-    judged by holds for exact steps only; it is off by less than a tenth."""
+    """With a damping of the machine precision, normal equations are accurate enough.
+
+    Rounding of `J'J` changes the step in directions where `J` is small. The residual
+    lies in these directions only. The step still lowers the damped model by as much as
+    the exact step (by mpmath), up to 1 %. The predicted decrease, which gains are
+    relative to, is off by less than a tenth.
+    """
     size, rows, first = 24, 60, 16
     eps = float(np.finfo(dtype).eps)
     matrix, left, term = ill_conditioned(size, rows, eps**0.6, 7, dtype)
@@ -328,7 +331,7 @@ def test_quasi_newton_takes_least_squares_too(keys):
 
 @EACH_SOLVER
 @pytest.mark.parametrize("end", ["floor", "nan"])
-def test_a_failed_step_does_not_spoil_the_next_objective(name, end, keys):
+def test_a_failed_step_leaves_the_state_usable(name, end, keys):
     optimizer = LevenbergMarquardt(solver=SOLVERS[name])
     points = curve_points(next(keys))
     make = lambda points: LeastSquares(PointTerm(curve, points, block_size=16))
@@ -412,7 +415,7 @@ def test_acceleration_saves_steps_in_a_curved_valley():
     assert counts[FiniteDifference] < counts[NoAcceleration]
 
 
-def walk(rule, gains, first=1.0):
+def try_gains(rule, gains, first=1.0):
     """The dampings tried and kept for given gains, from `first`."""
     state = eqx.tree_at(lambda s: s.damping, rule.init(float), jnp.asarray(first))
     smallest = jnp.asarray(1e-20)
@@ -427,26 +430,26 @@ def walk(rule, gains, first=1.0):
     return tried, kept, state
 
 
-def test_smallest_damping_goes_down_while_it_gains_and_up_until_it_does():
+def test_smallest_damping_falls_while_trials_gain_and_rises_until_one_does():
     rule = SmallestDamping()
-    tried, kept, state = walk(rule, [0.9, 0.2, 0.05])
+    tried, kept, state = try_gains(rule, [0.9, 0.2, 0.05])
     np.testing.assert_allclose(tried, [1, 1 / 3, 1 / 9])
     assert state.is_done and kept == tried[1]
     np.testing.assert_allclose(state.damping, kept)  # where the next step begins
-    tried, kept, state = walk(rule, [-1.0, -np.inf, 0.5])
+    tried, kept, state = try_gains(rule, [-1.0, -np.inf, 0.5])
     np.testing.assert_allclose(tried, [1, 3, 9])
     assert state.is_done and kept == tried[2]
-    tried, kept, _ = walk(rule, [0.9] * 20)
+    tried, kept, _ = try_gains(rule, [0.9] * 20)
     assert len(tried) == 1 + rule.max_lower and kept == tried[-1]
-    tried, kept, state = walk(rule, [np.nan] * 100)
+    tried, kept, state = try_gains(rule, [np.nan] * 100)
     assert state.is_done and kept is None and tried[-1] > 1e20
 
 
 def test_nielsen_damping_follows_the_gain():
-    tried, kept, state = walk(NielsenDamping(), [-1.0, -1.0, 1.0])
+    tried, kept, state = try_gains(NielsenDamping(), [-1.0, -1.0, 1.0])
     assert tried == [1, 2, 8] and kept == 8
     np.testing.assert_allclose(state.damping, 8 / 3)
-    _, _, state = walk(NielsenDamping(), [0.5])
+    _, _, state = try_gains(NielsenDamping(), [0.5])
     np.testing.assert_allclose(state.damping, 1.0)
 
 

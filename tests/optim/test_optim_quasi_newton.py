@@ -36,7 +36,7 @@ RULES = {cls.__name__: cls() for cls in concrete("vrba.optim", AbstractUpdate)}
 
 
 class Chosen(AbstractUpdate):
-    """One of all rules by number, so that one compiled program serves them all."""
+    """One of all rules by its index, so that one compiled program serves them all."""
 
     index: jax.Array
 
@@ -178,7 +178,7 @@ def test_the_whole_run_is_invariant_to_the_scale_of_the_loss(start):
 
 
 @SHARED
-def test_told_of_new_weights_the_next_step_uses_them(start):
+def test_objective_changed_evaluates_the_new_objective(start):
     run, new = go(start, 5), Objective(bowl, (7 * WEIGHT,))
     changed = change(new, run.params, run.state)
     np.testing.assert_allclose(changed.value, new.value(run.params), rtol=1e-14)
@@ -189,7 +189,7 @@ def test_told_of_new_weights_the_next_step_uses_them(start):
 
 
 @SHARED
-def test_what_a_change_does_to_the_inverse(start):
+def test_changes_rescale_or_reset_the_inverse(start):
     run, new = go(start, 5), Objective(bowl, (8 * WEIGHT,))
     inverse = np.asarray(run.state.inverse)
     states = {
@@ -207,7 +207,7 @@ def test_what_a_change_does_to_the_inverse(start):
 
 
 @SHARED
-def test_an_inverse_that_is_not_positive_is_given_up(start):
+def test_an_inverse_that_is_not_positive_is_reset(start):
     objective = Objective(bowl, (WEIGHT,))
     state = init(objective, start)
     bad = eqx.tree_at(
@@ -268,7 +268,7 @@ def test_a_step_that_finds_nothing_keeps_the_inverse(start):
 
 
 @SHARED
-def test_points_that_give_nan_cost_nothing_but_their_round(start):
+def test_an_objective_of_nan_leaves_params_and_inverse_unchanged(start):
     run = go(start, 5)
     bad = Objective(bowl, (np.nan * WEIGHT,))
     state = change(bad, run.params, run.state)
@@ -300,8 +300,8 @@ def test_an_objective_that_is_not_finite_gives_a_status(start, bad):
     assert eqx.tree_equal(run.params, start)
 
 
-def test_a_wall_of_nan_is_walked_along():
-    """Finite on one side of a wall that hides nothing: the minimum is before it."""
+def test_a_minimum_beside_a_region_of_nan_is_found():
+    """The loss is NaN beyond 1.5; the minimum lies in the finite region."""
     fn = lambda x: jnp.sum((x - 1) ** 2 - 0.01 * jnp.log(1.5 - x))
     run = minimise(
         fn,
@@ -314,7 +314,7 @@ def test_a_wall_of_nan_is_walked_along():
     np.testing.assert_allclose(run.params[0], run.params[1], rtol=1e-8)
 
 
-def test_the_floor_of_the_precision_is_named():
+def test_a_run_at_the_limit_of_precision_gives_a_status():
     kink = lambda x: jnp.sum(jnp.where(x > 0.1, x - 0.1, 0.2 - 2 * x))
     run = minimise(kink, jnp.array([-1.2, 1.0]), QuasiNewton(), max_steps=500)
     assert run.status == Status.no_descent

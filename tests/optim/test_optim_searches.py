@@ -1,4 +1,4 @@
-"""Line searches on functions of one variable: the conditions they promise hold."""
+"""Line searches on functions of one variable: kept steps meet their conditions."""
 
 import equinox as eqx
 import jax
@@ -132,7 +132,7 @@ def test_approximate_conditions_hold_where_values_are_round_off():
 
 
 @given(value=st.floats(0.5, 1.5), slope=st.floats(-2, 2), step=st.floats(1e-3, 10))
-def test_the_default_cascade_gets_looser(value, slope, step):
+def test_the_default_searches_get_looser(value, slope, step):
     origin = trial_at_zero()
     trial = Trial(*(jnp.asarray(x) for x in (step, value, slope)))
     strict, weaker, loosest = Fallback().searches
@@ -146,7 +146,7 @@ def test_strong_wolfe_gives_up_where_values_are_round_off():
     assert state.is_done and not any(kept) and state.num_trials <= 2
 
 
-def test_fallback_takes_what_a_looser_search_accepts():
+def test_fallback_ends_with_a_trial_that_a_looser_search_accepts():
     strict = StrongWolfe(curvature=0.01, max_trials=3)
     cascade, origin = Fallback(strict, Backtracking()), trial_at_zero()
     steep = [(0.9, -0.9), (0.7, -0.9), (0.6, -0.9)]  # lower, but never flat
@@ -157,7 +157,7 @@ def test_fallback_takes_what_a_looser_search_accepts():
     assert state.is_done and kept == [True] and not cascade.is_loosened(state)
 
 
-def test_fallback_goes_on_with_the_next_search():
+def test_fallback_continues_with_the_next_search():
     cascade = Fallback(StrongWolfe(max_trials=2), Backtracking())
     origin = trial_at_zero()
     bad, good = (2.0, 1.0), (0.5, -0.9999)

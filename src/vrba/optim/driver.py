@@ -76,15 +76,8 @@ def minimise(
     try:
         while num_steps < max_steps:
             count = min(steps_per_call, max_steps - num_steps)
-            end = advance(
-                optimizer,
-                objective,
-                params,
-                state,
-                count,
-                stop,
-                capacity=steps_per_call,
-            )
+            inputs = optimizer, objective, params, state, count, stop
+            end = advance(*inputs, capacity=steps_per_call)
             num_new = int(end[2].num_steps)  # waits; an interrupt changes nothing yet
             params, state, info = end
             num_steps += num_new

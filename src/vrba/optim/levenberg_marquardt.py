@@ -148,6 +148,7 @@ class LevenbergMarquardt(AbstractMethod):
 
         trials = self.solver.loop(lambda t: ~t.damping.is_done, try_damping, trials)
         new_state = LevenbergMarquardtState(trials.value, trials.damping, scale)
+        # A step that failed must not change the damping of the next objective.
         new_state = select_tree(trials.has_kept, new_state, state)
         info = self._info(trials, norm, is_finite)
         return rebuild(trials.vector), new_state, info

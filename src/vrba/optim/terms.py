@@ -64,7 +64,8 @@ class VectorTerm(AbstractTerm):
         residual = self.fn(params, *self.args)
         if not jnp.issubdtype(residual.dtype, jnp.inexact):
             raise InputError(
-                f"`fn` must return floating numbers as residuals, got {residual.dtype}."
+                "`fn` must return floating numbers as residuals, got "
+                f"{residual.dtype}: convert them with `astype(float)`."
             )
         rows = to_real_vector(residual)
         return _scale(self.weight, rows.dtype, residual.size) * rows
