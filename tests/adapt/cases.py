@@ -4,8 +4,8 @@ import equinox as eqx
 import jax.numpy as jnp
 import mpmath as mp
 import numpy as np
-from rooms import concrete
 
+from tests.rooms import concrete
 from vrba.adapt import AbstractPotential, Custom, Linear, Power
 
 OWN = {
