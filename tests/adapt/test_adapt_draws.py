@@ -9,7 +9,7 @@ from scipy import stats
 
 import vrba
 from tests.rooms import concrete
-from vrba.adapt.draws._blocks import block_of, cumulative_sum, make_blocks, point_of
+from vrba.adapt import draws
 
 DRAWS = [cls() for cls in concrete("vrba.adapt", vrba.AbstractDraw)]
 EXACT = [draw for draw in DRAWS if not isinstance(draw, vrba.WithoutReplacement)]
@@ -142,9 +142,9 @@ def test_ten_million_points(draw, dtype):
 
 @jax.jit
 def search(mass, position):
-    blocks = make_blocks(mass)
-    point = point_of(blocks, block_of(blocks, position), position)
-    return cumulative_sum(mass), point
+    blocks = draws.make_blocks(mass)
+    point = draws.point_of(blocks, draws.block_of(blocks, position), position)
+    return draws.cumulative_sum(mass), point
 
 
 def test_running_sums_and_searches_agree_with_numpy():
@@ -158,6 +158,7 @@ def test_running_sums_and_searches_agree_with_numpy():
         np.testing.assert_array_equal(point, expected)
 
 
+@pytest.mark.slow
 def test_without_replacement_resolves_heavy_points_of_large_pools():
     """A point with half the mass of a large pool comes first half the time."""
     num_points, num_draws = 2_000_000, 60

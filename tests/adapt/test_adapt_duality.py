@@ -5,13 +5,13 @@ import jax.numpy as jnp
 import mpmath as mp
 import numpy as np
 import pytest
-from adapt_cases import ADAPTIVE, POTENTIALS, tilt
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.optimize import minimize_scalar
 
 import vrba
+from tests.adapt.cases import ADAPTIVE, POTENTIALS, tilt
 
 RNG = np.random.default_rng(11)
 SIZE = np.abs(RNG.normal(size=7))

@@ -31,7 +31,7 @@ BUILT = {
     "Sampling": vrba.Sampling(vrba.Quadratic()),
     "SelfAdaptive": vrba.SelfAdaptive(),
     "BRDR": vrba.BRDR(moment_memory=0.9, weight_memory=0.5),
-    "LocalAverage": LocalAverage(vrba.Weighting(vrba.Cosh()), RING),
+    "LocalAverage": LocalAverage(vrba.Weighting(vrba.Cosh()), neighbour_ids=RING),
     "Capped": vrba.Capped(vrba.Sampling(vrba.Quadratic()), 1.5),
     "Causal": vrba.Causal(vrba.Sampling(vrba.Quadratic()), 2.0, 5),
     "TimeWindowWeights": vrba.TimeWindowWeights(
@@ -549,7 +549,9 @@ def test_brdr_follows_its_definition():
 
 
 def test_local_average_spreads_a_spike():
-    policy = LocalAverage(vrba.Sampling(vrba.Quadratic(), smoothing=PLAIN), RING)
+    policy = LocalAverage(
+        vrba.Sampling(vrba.Quadratic(), smoothing=PLAIN), neighbour_ids=RING
+    )
     spike = jnp.zeros(N).at[5].set(3.0)
     tilt = policy.tilt(policy.update(policy.init(N), spike))
     np.testing.assert_allclose(tilt[jnp.asarray([4, 5, 6])], 1 / 3, rtol=1e-12)
@@ -565,7 +567,7 @@ def test_local_average_finds_the_nearest_points():
     assert set(np.asarray(state.near[4]).tolist()) == {3, 4, 5}
     far = policy.init(10, points=points * [1e-6, 1] + [0, 5])  # other units
     assert np.array_equal(np.sort(far.near), np.sort(state.near))
-    listed = LocalAverage(policy.policy, state.near)
+    listed = LocalAverage(policy.policy, neighbour_ids=state.near)
     spike = jnp.zeros(10).at[4].set(1.0)
     tilts = [
         one.tilt(one.update(one.init(10, points=points), spike))
@@ -578,7 +580,7 @@ def test_local_average_finds_the_nearest_points():
 
 
 AROUND = {
-    "LocalAverage": LocalAverage(BUILT["Sampling"], RING),
+    "LocalAverage": LocalAverage(BUILT["Sampling"], neighbour_ids=RING),
     "Causal": vrba.Causal(BUILT["Sampling"]),
     "TimeWindowWeights": vrba.TimeWindowWeights(BUILT["Sampling"]),
     "Capped": vrba.Capped(BUILT["Sampling"]),
@@ -622,7 +624,10 @@ def test_every_policy_around_another_is_looked_into():
         (lambda: vrba.Weighting(vrba.Quadratic()).init((2, 3, 4)), "Hybrid"),
         (lambda: vrba.Hybrid(vrba.Quadratic()).init(4), "num_funcs"),
         (lambda: vrba.Weighting(vrba.Quadratic()).init(4, dtype=int), "dtype"),
-        (lambda: LocalAverage(vrba.BRDR(), np.array([[3]])), "neighbours"),
+        (
+            lambda: LocalAverage(vrba.BRDR(), neighbour_ids=np.array([[3]])),
+            "neighbour_ids",
+        ),
         (lambda: LocalAverage(vrba.BRDR(), 0), "neighbours"),
     ],
 )
@@ -691,7 +696,9 @@ def test_integers_count_as_numbers(keys):
 
 
 def test_local_average_counts_only_neighbours_it_knows():
-    policy = LocalAverage(vrba.Sampling(vrba.Quadratic(), smoothing=PLAIN), RING)
+    policy = LocalAverage(
+        vrba.Sampling(vrba.Quadratic(), smoothing=PLAIN), neighbour_ids=RING
+    )
     state = policy.update(policy.init(N), jnp.ones(3), jnp.asarray([3, 4, 9]))
     np.testing.assert_allclose(state.inner.scale.peak, 1, rtol=1e-14)
     np.testing.assert_allclose(state.inner.weight, 1, rtol=1e-12)
@@ -710,7 +717,10 @@ def test_local_average_counts_only_neighbours_it_knows():
         ),
         (lambda: vrba.BRDR(objective=vrba.FirstPowerLoss()), "SquaredLoss"),
         (lambda: vrba.SelfAdaptive(objective=vrba.ExactSquaredLoss()), "SquaredLoss"),
-        (lambda: LocalAverage(vrba.Hybrid(vrba.Quadratic()), RING), "Hybrid"),
+        (
+            lambda: LocalAverage(vrba.Hybrid(vrba.Quadratic()), neighbour_ids=RING),
+            "Hybrid",
+        ),
         (lambda: vrba.presets.rba(eta=float("inf")), "rate"),
         (lambda: BUILT["Weighting"].init((N, 2), base=np.ones((N, 2))), "base"),
         (

@@ -6,11 +6,11 @@ import jax.numpy as jnp
 import mpmath as mp
 import numpy as np
 import pytest
-from adapt_cases import ADAPTIVE, POTENTIALS, call, exact
 from hypothesis import given
 from hypothesis import strategies as st
 
 import vrba
+from tests.adapt.cases import ADAPTIVE, POTENTIALS, call, exact
 
 NAMES = list(POTENTIALS)
 
@@ -141,7 +141,7 @@ def test_own_potential_equals_the_built_in_one():
 @pytest.mark.parametrize(
     ("fn", "complaint"),
     [
-        (lambda s: -s, "increase"),
+        (lambda s: -s, "increasing"),
         (lambda s: jnp.sqrt(s + 1), "convex"),
         (lambda s: jnp.log(s), "finite"),
     ],
@@ -152,5 +152,5 @@ def test_own_potential_that_is_none_is_refused(fn, complaint):
 
 
 def test_power_refuses_what_is_not_superlinear():
-    with pytest.raises(ValueError, match=r"exponent.*exceed 1, got 1\.0.*Linear"):
+    with pytest.raises(ValueError, match=r"exponent.*greater than 1, got 1\.0.*Linear"):
         vrba.Power(1)

@@ -5,14 +5,14 @@ import jax.numpy as jnp
 import mpmath as mp
 import numpy as np
 import pytest
-from adapt_cases import ADAPTIVE, POTENTIALS, WITHOUT_SHIFT, tilt
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.optimize import minimize
 
 import vrba
-from vrba.adapt.temperatures.solve_shift import shift_to_fit
+from tests.adapt.cases import ADAPTIVE, POTENTIALS, WITHOUT_SHIFT, tilt
+from vrba.adapt import temperatures
 
 sizes = hnp.arrays(np.float64, 7, elements=st.floats(0, 1e3, width=32))
 
@@ -206,7 +206,9 @@ def test_effective_size_grows_with_the_temperature(name):
     @jax.jit
     def effective(level):
         base, count = jnp.full(33, 1 / 33), jnp.zeros((), jnp.int32)
-        scale = shift_to_fit(ADAPTIVE[name], size, base, size.max(), level, count)
+        scale = temperatures.solved.solve_shift(
+            ADAPTIVE[name], size, base, size.max(), level, count
+        )
         weight = scale.top_weight * scale.relative_weight(ADAPTIVE[name], size)
         return 1 / jnp.mean(weight**2)
 

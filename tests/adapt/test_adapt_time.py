@@ -4,13 +4,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from vrba.train import Trainer
 
 import vrba
-from tests.pinn.cases import Decay, tiny_recipe
+from tests.train_cases import Decay, tiny_recipe
 from vrba.cli.names import along_time, make_policy, with_potential
 from vrba.core import load_tree, save_tree
 from vrba.problems import EQUATIONS, Formulation
+from vrba.pinn import Evaluator, Trainer
 
 N = 40
 RNG = np.random.default_rng(11)
@@ -199,7 +199,7 @@ def test_a_run_with_windows_goes_on_bit_for_bit(tmp_path):
     """Through the trainer: pools bring their times, checkpoints keep the front."""
     policy = vrba.TimeWindowWeights(INNER, 3, max_updates=2)
     recipe = tiny_recipe(policy=policy, optimizer=vrba.optim.Adam())
-    trainer = Trainer(Formulation(Decay()), recipe, 0)
+    trainer = Trainer(Evaluator(Formulation(Decay()), recipe, 0))
     times = trainer.pools[EQUATIONS][0][:, 0]  # of a pool in (0, 2)
 
     def go_on(state):
@@ -228,7 +228,7 @@ def test_a_run_with_windows_goes_on_bit_for_bit(tmp_path):
         (lambda: vrba.TimeWindowWeights(INNER, max_updates=0), "max_updates"),
         (lambda: vrba.Capped(INNER, multiple=0), "multiple"),
         (lambda: vrba.Capped(INNER, quantile=1), "quantile"),
-        (lambda: vrba.Causal(INNER).init(N), "give `init` its `points`"),
+        (lambda: vrba.Causal(INNER).init(N), "pass `points=` to `init`"),
         (lambda: vrba.Causal(INNER).init(N, points=POINTS[:3]), "40 rows.*got 3"),
         (
             lambda: vrba.TimeWindowWeights(INNER, axis=2).init(N, points=POINTS),
@@ -271,4 +271,4 @@ def test_wrappers_by_name_go_around_the_default():
     with pytest.raises(ValueError, match="needs a coordinate `t`.*x, y"):
         along_time(causal, ("x", "y"))
     with pytest.raises(ValueError, match="goes around another"):
-        make_policy("windows", None, None)
+        make_policy("causal", None, None)

@@ -2,7 +2,9 @@
 
 from ..core import InputError
 from .draws import WithoutReplacement
-from .potentials import AbstractPotential, Exponential, Linear, Power, Quadratic
+from .potentials import AbstractPotential
+from .potentials.exponentials import Exponential
+from .potentials.powers import Linear, Power, Quadratic
 from .sampling import Sampling
 from .smoothing import GrowingCap, Smoothing
 from .temperatures import Fixed, LogAnnealing

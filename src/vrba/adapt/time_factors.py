@@ -66,7 +66,7 @@ class AbstractTimed(AbstractWrapper):
         residual: Num[Array, "batch *eqs"],
         sizes: BatchSizes,
         bins: Int[Array, " batch"],
-    ) -> tuple[Any, Num[Array, "batch *eqs"]]:
+    ) -> tuple[Any, Num[Array, "batch *seen_eqs"]]:
         """The state after these residuals, and the residuals for the wrapped policy."""
 
     @override
@@ -169,7 +169,7 @@ class Causal(AbstractTimed):
         residual: Num[Array, "batch *eqs"],
         sizes: BatchSizes,
         bins: Int[Array, " batch"],
-    ) -> tuple[CausalState, Num[Array, "batch *eqs"]]:
+    ) -> tuple[CausalState, Num[Array, "batch *seen_eqs"]]:
         size = jnp.where(sizes.is_counted, sizes.size, 0)
         largest = jnp.max(size)
         unit = jnp.where(largest > 0, largest, 1)
@@ -255,7 +255,7 @@ class TimeWindowWeights(AbstractTimed):
         residual: Num[Array, "batch *eqs"],
         sizes: BatchSizes,
         bins: Int[Array, " batch"],
-    ) -> tuple[WindowState, Num[Array, "batch *eqs"]]:
+    ) -> tuple[WindowState, Num[Array, "batch *seen_eqs"]]:
         size, is_finite, is_counted = sizes
         is_open = is_counted & (bins < state.num_open)
         first = root_mean_square(size, is_counted)
