@@ -80,7 +80,7 @@ MISTAKES = {
     "no conditions": (
         '[start, vrba.Dirichlet(0.0, on="x")]',
         "[]",
-        "`conditions` is e",
+        "`conditions` has no initial",
     ),
     "conditions not given": (
         "def conditions",
@@ -99,7 +99,11 @@ MISTAKES = {
     "syntax": ("- u.xx}", "- u.xx", ", line 10: SyntaxError: "),
     "no problem": ("vrba.Problem", "object", "there is no problem here"),
     "order of arguments": ("u, t, x)", "u, x, t)", "`Heat.equations` takes (u, x, t)"),
-    "unknown field": ('on="x"', 'on="x", field="v"', "has `field='v'`, but the fields are u"),
+    "unknown field": (
+        'on="x"',
+        'on="x", field="v"',
+        "has `field='v'`, but the fields are u",
+    ),
     "an `if`": ("return {", "return {} if x > 0 else {", ", line 10: `if`,"),
     "numpy's function": ("jnp.sin", "np.sin", "line 13: a function of numpy"),
     "empty box": ("x=(0, 1)", "x=(1, 0)", ", line 7: `Box(x=...)`"),

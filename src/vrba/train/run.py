@@ -112,7 +112,9 @@ class AbstractRun(abc.ABC):
 
     def warn(self, entry: dict[str, Any]) -> None:
         """Adds to the entry what looks wrong since, once each."""
-        new = [w for w in find_current_warnings(self.record) if w.name not in self.warned]
+        new = [
+            w for w in find_current_warnings(self.record) if w.name not in self.warned
+        ]
         self.warned |= {warning.name for warning in new}
         if new:
             entry["warnings"] = [f"{w.text} {w.advice}" for w in new]
