@@ -42,7 +42,7 @@ def random_pairs(kind, scale: str) -> Pairs:
         maker.num_train,
         maker.num_valid,
         maker.num_test,
-        about={"settings": {"class": kind.__name__}},
+        provenance={"settings": {"class": kind.__name__}},
     )
 
 

@@ -156,7 +156,7 @@ def made(kind, **settings):
         maker.num_train,
         maker.num_valid,
         maker.num_test,
-        about={"settings": {"class": kind.__name__}},
+        provenance={"settings": {"class": kind.__name__}},
     )
 
 

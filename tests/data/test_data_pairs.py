@@ -1,4 +1,4 @@
-"""Pairs of functions: how they are made, written and read."""
+"""Pairs of functions: generate, write and read."""
 
 import json
 
@@ -58,7 +58,7 @@ def test_a_seed_makes_the_same_functions_again(name):
     assert not np.allclose(first[0], other[0])
 
 
-def test_writing_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
+def test_interrupted_writing_is_continued(tmp_path, monkeypatch):
     monkeypatch.setattr("vrba.data.wave._CHUNK", 5)
     maker = tiny(data.Wave)
     whole = data.open_pairs(data.write_pairs(maker, tmp_path / "whole.h5"))
@@ -82,7 +82,7 @@ def test_writing_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
         data.write_pairs(tiny(data.Wave, seed=1), path)
 
 
-def test_half_made_data_of_other_settings_are_kept(tmp_path):
+def test_partial_data_of_other_settings_are_kept(tmp_path):
     def stop(done, _):
         raise KeyboardInterrupt
 
@@ -96,7 +96,7 @@ def test_half_made_data_of_other_settings_are_kept(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["pairs.npz", "pairs.mat"])
-def test_a_file_that_was_cut_short_is_named(tmp_path, name):
+def test_a_truncated_file_is_named(tmp_path, name):
     path, arrays = tmp_path / name, {"inputs": np.ones((20, 3)), "x": np.arange(3.0)}
     save = np.savez if path.suffix == ".npz" else scipy.io.savemat
     save(path, **arrays) if path.suffix == ".npz" else save(path, arrays)
@@ -105,7 +105,7 @@ def test_a_file_that_was_cut_short_is_named(tmp_path, name):
         data.open_pairs(path)
 
 
-def test_a_part_that_was_cut_short_is_begun_again(tmp_path):
+def test_a_truncated_partial_file_is_replaced(tmp_path):
     (tmp_path / "pairs.h5.part").write_bytes(b"\x89HDF\r\n\x1a\nnot all of it")
     maker = tiny(data.Wave)
     pairs = data.open_pairs(data.write_pairs(maker, tmp_path / "pairs.h5"))
@@ -211,7 +211,7 @@ def test_flow_follows_the_equation():
     np.testing.assert_allclose(found, exact, atol=2e-4 * np.max(np.abs(exact)))
 
 
-def test_flow_turns_as_its_vorticity_says():
+def test_flow_has_the_sign_of_its_vorticity():
     """One short step against the equation, spelt out with NumPy's transforms:
     `w = v_x - u_y`."""
     maker = tiny(data.Kolmogorov, num_points=32, num_times=5, step=1e-3)
@@ -282,7 +282,7 @@ def as_matlab_7_3(path, arrays):
 
 
 @pytest.mark.parametrize("ending", [".h5", ".npz", ".mat", "7.3.mat"])
-def test_ones_own_files_are_read(ending, tmp_path):
+def test_user_files_are_read(ending, tmp_path):
     arrays = own_arrays()
     write = as_matlab_7_3 if ending == "7.3.mat" else written
     pairs = data.open_pairs(write(tmp_path / f"own{ending}", arrays))
@@ -334,7 +334,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("message", MISTAKES)
-def test_mistakes_in_a_file_are_told(message, tmp_path):
+def test_mistakes_in_a_file_are_reported(message, tmp_path):
     arrays = own_arrays() | MISTAKES[message]
     arrays = {name: array for name, array in arrays.items() if array is not None}
     path = written(tmp_path / "own.npz", arrays)
@@ -346,7 +346,7 @@ def test_mistakes_in_a_file_are_told(message, tmp_path):
     assert str(path) in str(error.value)
 
 
-def test_uneven_points_have_uneven_shares():
+def test_quadrature_weights_of_non_uniform_points():
     axis = np.array([0.0, 0.1, 0.3, 0.7, 1.0])
     pairs = data.Pairs(
         np.zeros((3, 2, 1)), np.zeros((3, 5, 1)), ("t",), (axis,), None, 1, 1, 1
@@ -360,7 +360,7 @@ def test_uneven_points_have_uneven_shares():
 # The command.
 
 
-def test_data_are_made_and_told_of(tmp_path, monkeypatch):
+def test_command_generates_and_describes_data(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, out, err = call("data", "make", "bubble", "--scale", "tiny")
     assert code == 0 and "Making bubble-tiny" in err
@@ -374,7 +374,7 @@ def test_data_are_made_and_told_of(tmp_path, monkeypatch):
     assert found["settings"]["seed"] == 15
 
 
-def test_mistakes_of_the_command_are_told(tmp_path, monkeypatch):
+def test_command_reports_mistakes(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, _, err = call("data", "make", "bubbel")
     assert code == 2 and "Did you mean `bubble`?" in err

@@ -1,7 +1,6 @@
-"""Every problem that comes with the package, found by looking, against what it claims.
+"""Every shipped problem against an independent form of its exact solution.
 
-The exact solutions are written here once more, as textbooks have them, and
-differentiated by JAX itself.
+The exact solutions are textbook formulas, differentiated by JAX itself.
 """
 
 import dataclasses
@@ -153,7 +152,7 @@ def test_solution_satisfies_equations_and_conditions_of_the_loss(kind):
 
 
 def test_a_wrong_equation_is_noticed():
-    """The judge of the test above: a source that is one part in a million too large."""
+    """The test above detects a source that is one part in a million too large."""
     problem, (fn, scale) = PeakPoisson(1000.001), EXACT[PeakPoisson]
     point = jnp.array([0.51, 0.5])
     jet = {i: derivative(fn, i)(*point) for i in [(0, 0), (2, 0), (0, 2)]}
@@ -191,7 +190,7 @@ def test_kuramoto_sivashinsky_reference_solves_the_equation():
         assert np.max(np.abs(left)) < 1e-6 * np.max(np.abs(jet[1, 0]))
 
 
-def test_kuramoto_sivashinsky_starts_as_it_says():
+def test_kuramoto_sivashinsky_has_its_initial_values():
     found = reference(KuramotoSivashinsky)
     x = found.axes["x"]
     exact = np.cos(x) * (1 + np.sin(x))
@@ -218,7 +217,7 @@ def held_faces(problem):
 
 
 @WITH_EXACT
-def test_form_holds_on_the_faces_whatever_the_network_says(kind):
+def test_ansatz_holds_on_the_faces_for_any_network(kind):
     problem, fields = kind(), list(fields_of(kind).values())
     fn = next(c.fn for c in problem.conditions() if isinstance(c, Ansatz))
     dim = len(problem.domain.coordinates)
@@ -265,7 +264,7 @@ def test_periodic_problems_close_on_themselves(kind):
 
 
 @pytest.mark.parametrize("kind", FOUND)
-def test_settings_that_are_no_numbers_are_refused(kind):
+def test_nan_settings_are_refused(kind):
     for field in dataclasses.fields(kind):
         if field.type in (float, "float"):
             with pytest.raises(ValueError):

@@ -1,5 +1,4 @@
-"""Flows and plates: references and known parts against computations that share nothing
-with them."""
+"""Flows and plates: references and known parts against independent computations."""
 
 import functools
 
@@ -157,7 +156,7 @@ def test_clamped_polynomials_vanish_at_the_ends_with_their_slope():
             np.testing.assert_allclose(found, powers(basis.nodes), atol=1e-9)
 
 
-def test_flow_of_a_known_stream_function_needs_no_rest():
+def test_rigid_rotation_needs_no_polynomial_part():
     """Rigid rotation solves the equations by itself."""
     known = lambda x, y: x**2 + y**2
     found = problems._stream.solve_flow(known, 100.0, 8)
@@ -237,7 +236,7 @@ def test_corner_flow_is_slow_flow_with_its_pressure():
     np.testing.assert_allclose(-psi[3, 0] - psi[1, 2], p[0, 1], rtol=1e-12)
 
 
-def test_known_pressure_takes_the_singularity_away():
+def test_known_pressure_cancels_the_singularity():
     """Towards a corner the residual of momentum grows like inertia, one over the
     distance, and not like the viscous terms, its square."""
     fns = [

@@ -1,4 +1,4 @@
-"""How a problem is written: domains, conditions, formulations, and what is refused."""
+"""Formulations, conditions and references of a problem, and their error messages."""
 
 import jax
 import jax.numpy as jnp
@@ -69,7 +69,7 @@ def mean_error(points, box=BOX):
 
 
 @pytest.mark.parametrize("num_points", [256, 300, 1000])
-def test_points_are_inside_and_more_even_than_random(num_points):
+def test_points_are_inside_and_more_uniform_than_random(num_points):
     ours, random = [], []
     lower, upper = np.array([0.0, -1.0]), np.array([1.0, 2.0])
     for seed in range(8):
@@ -98,7 +98,7 @@ def share_in_lower_half(points, stride):
 
 
 @pytest.mark.parametrize("stride", [2, 3, 4, 8])
-def test_a_stride_through_the_points_is_still_even(stride):
+def test_a_stride_through_the_points_is_uniform(stride):
     num_points = 1024
     bound = 5 * 0.5 / np.sqrt(num_points / stride)
     for seed in range(4):
@@ -131,7 +131,7 @@ def test_contains_is_closed():
 # Embeddings.
 
 
-def test_embedding_scales_and_closes_the_circle():
+def test_embedding_scales_and_is_periodic():
     embedding = Embedding((0.0, -1.0), (2.0, 3.0), (0, 3))
     points = jnp.array([[0.0, -1.0], [2.0, 3.0], [0.5, 0.3], [0.5, 4.3]])
     indices = downward_closure([(1, 3)])
@@ -149,7 +149,7 @@ def test_embedding_scales_and_closes_the_circle():
     np.testing.assert_allclose(jets[1, 0][:, 0], 1.0, rtol=1e-15)
 
 
-def test_waves_are_beside_the_coordinate_and_do_not_close_the_circle():
+def test_fourier_features_keep_the_coordinate_and_are_not_periodic():
     embedding = Embedding((0.0, -1.0), (2.0, 3.0), (0, 1), (2, 0))
     found = np.stack([embedding(*p) for p in jnp.array([[0.0, 0.0], [2.0, 0.0]])])
     assert found.shape == (2, embedding.num_outputs) == (2, 7)
@@ -255,7 +255,7 @@ def test_every_condition_is_tested():
     assert found == set(concrete("vrba.problems", AbstractCondition))
 
 
-def test_faces_of_conditions_and_directions_outwards():
+def test_boundary_points_and_outward_normals():
     for num_points in (1, 8, 9):
         points, normals = Neumann(0, "x").sample(BOX, num_points, seed=0)
         assert points.shape == normals.shape == (num_points, 2)
@@ -318,7 +318,7 @@ def walls(t, x, U, V):
     return t * U + jnp.cos(jnp.pi * x), t * (x + 1) * (2 - x) * V + x * t
 
 
-def test_residual_is_what_one_writes_by_hand():
+def test_residual_equals_nested_jvps():
     law = make([Ansatz(walls)], two_fields, ("u", "v"))
     term = Formulation(law).terms()["equations"]
     assert term.labels == ("wave", "heat")

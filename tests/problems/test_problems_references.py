@@ -1,4 +1,4 @@
-"""References and known parts against computations that share nothing with them."""
+"""References and known parts against independent computations."""
 
 import functools
 import math
@@ -77,7 +77,7 @@ def test_reference_fits_the_problem_and_its_initial_values(problem):
 
 
 @ALL
-def test_reference_states_an_error_that_matters_to_nobody(problem):
+def test_reference_error_is_negligible(problem):
     assert 1e-17 < reference(PROBLEMS.index(problem)).error < 5e-9
 
 
@@ -137,7 +137,7 @@ def test_allen_cahn_error_is_confirmed_by_another_resolution():
     assert found.error / 100 < other < found.error
 
 
-def test_512_modes_of_samples_are_off_by_more_than_published_errors():
+def test_512_sampled_modes_have_errors_above_the_published_ones():
     """As the files that are in use were made: the kink is sampled. By the triangle
     inequality, what is within 2.4e-6 of one of them (Toscano et al., 2025, table 1) is
     more than 7.6e-6 from the solution. Initial values on the same points lead there."""
@@ -161,7 +161,7 @@ def test_512_modes_of_samples_are_off_by_more_than_published_errors():
     assert sampled.error < 1e-8 < off < 4e-8
 
 
-def test_initial_values_of_allen_cahn_are_held_on_points_that_stay():
+def test_initial_values_of_allen_cahn_are_held_on_fixed_points():
     problem = AllenCahn(is_soft=True, soft_weight=3.0, num_initial=64)
     _, initial = problem.conditions()
     x = -1 + np.arange(64) / 32
@@ -194,7 +194,7 @@ def test_initial_series_against_quadrature():
         assert series[n] == pytest.approx(exact, abs=1e-14)
 
 
-def test_cosine_series_there_and_back():
+def test_cosine_series_round_trip():
     rng = np.random.default_rng(0)
     coefficients = rng.normal(size=(3, 9))
     x = np.linspace(0, 1, 9)
@@ -237,7 +237,7 @@ def test_allen_cahn_equation_has_the_steady_front():
     np.testing.assert_allclose(found, 0, atol=1e-12)
 
 
-def test_reference_rounds_the_kink_as_linear_theory_says():
+def test_reference_smooths_the_kink_as_linear_theory_predicts():
     """A kink of slope 2 under heat flow and decay, and the curvature beside it."""
     found = reference(2)
     t = found.axes["t"][1]
@@ -383,7 +383,7 @@ def test_kdv_error_is_confirmed_in_higher_precision():
 
 
 @pytest.mark.parametrize("problem", PROBLEMS[1:], ids=NAMES[1:])
-def test_ansatz_meets_the_conditions_whatever_the_network_says(problem):
+def test_ansatz_meets_the_conditions_for_any_network(problem):
     network = lambda t, x: 1e3 * jnp.cos(3 * t + jnp.sin(jnp.pi * x))
     fn = ansatz(problem)
     (start, stop), (left, right) = (problem.domain.bounds(name) for name in "tx")

@@ -125,7 +125,7 @@ def test_where_restricts_the_points(terms):
     assert np.all(x == -0.5) and y.min() > 0
 
 
-def test_a_cut_avoids_the_hole():
+def test_an_inner_plane_avoids_the_hole():
     points, normals = vrba.Dirichlet(0.0, "x", 0.2).sample(PLATE - HOLE, 200, seed=0)
     assert np.abs(points[:, 1] - 0.1).min() >= 0.5 and not normals.any()
 
@@ -314,7 +314,7 @@ def test_a_slice_outside_the_domain_is_blank():
     assert figure.axes
 
 
-def test_a_cloud_is_trained_on_one_part_and_judged_by_another():
+def test_a_point_cloud_is_split_into_training_and_held_out_points():
     cloud = vrba.PointCloud(DISK.sample(50, seed=0), "xy", boundary=EDGE, normals=OUT)
     problem = make([vrba.Neumann(0.0, on=cloud)], cloud, ("u",))
     with jax.enable_x64(True):
@@ -329,7 +329,7 @@ def test_a_cloud_is_trained_on_one_part_and_judged_by_another():
     assert state.ids[name].size == len(trainer.pools[name][0])
 
 
-def test_the_only_point_is_trained_on_and_checked():
+def test_a_single_point_is_trained_on_and_held_out():
     where = lambda x, y: x == EDGE[0, 0]
     few = make([vrba.Dirichlet(0.0, BARE, where=where)], BARE, ("u",))
     trainer = Trainer(Formulation(few), tiny_recipe(), 0)

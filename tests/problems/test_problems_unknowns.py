@@ -1,4 +1,4 @@
-"""Coefficients that are found from data, and data that are held out."""
+"""Unknown coefficients and held-out data."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -60,7 +60,7 @@ def solution():
     return solve(Sought())
 
 
-def test_exact_data_tell_the_coefficients(solution):
+def test_exact_data_determine_the_coefficients(solution):
     found = solution.unknowns
     assert list(found) == ["source", "rate"]
     assert found["rate"] == pytest.approx(RATE, rel=1e-4)
@@ -72,7 +72,7 @@ def test_exact_data_tell_the_coefficients(solution):
     assert {"unknown rate", "unknown source"} <= set(last)
 
 
-def test_noisy_data_tell_them_as_well_as_noise_allows():
+def test_noisy_data_give_the_standard_error_of_the_exact_model():
     """The standard error by the exact model's Jacobian, known field of two numbers."""
     noise = 0.01
     model = lambda z: (
@@ -178,7 +178,7 @@ def test_data_take_part_in_selection():
 
 
 @pytest.mark.parametrize("kind", [InverseBurgers, InverseHeat])
-def test_sensors_read_the_truth_with_the_noise_they_say(kind):
+def test_sensor_noise_has_the_given_level(kind):
     exactly, noisy = (kind(noise=noise).conditions()[1] for noise in (0.0, 0.02))
     num_values = kind().num_places * kind().num_times
     assert exactly.values.size == num_values
@@ -234,7 +234,7 @@ def test_inverse_burgers_is_burgers_with_the_true_coefficients():
         assert value == pytest.approx(float(single[0, 0]), abs=1e-12)
 
 
-def test_readings_can_tell_the_viscosity_as_well_as_is_said():
+def test_documented_standard_error_of_the_viscosity():
     """The standard error by Cole and Hopf: in `s = advection t`, the equation has
     the viscosity `viscosity / advection`."""
     data = InverseBurgers().conditions()[1]
