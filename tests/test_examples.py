@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
-from vrba.train import Silent
 
 import vrba
 from tests.pinn.cases import Decay, tiny_recipe
 from vrba.cli.problem_argument import load_problem
+from vrba.runs import Silent
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 # fast_wave is `Advection` without `FourierFeatures`
@@ -81,6 +81,6 @@ def test_a_potential_of_ones_own_draws_points():
     sizes |= {"model": vrba.MLP(width=5, depth=1), "check_every": 2}
     sizes |= {"optimizer": vrba.optim.Adam(), "max_steps": 4}
     solution = example.solve(Decay(), **sizes)
-    policy = solution.trainer.recipe.policy
+    policy = solution.recipe.policy
     assert policy.potential is example.POTENTIAL
     assert solution.record[-1]["effective_size"] < 256

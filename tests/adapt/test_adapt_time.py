@@ -4,13 +4,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from tests.train_cases import Decay, tiny_recipe
 
 import vrba
-from tests.train_cases import Decay, tiny_recipe
 from vrba.cli.names import along_time, make_policy, with_potential
 from vrba.core import load_tree, save_tree
-from vrba.problems import EQUATIONS, Formulation
 from vrba.pinn import Evaluator, Trainer
+from vrba.problems import EQUATIONS, Formulation
 
 N = 40
 RNG = np.random.default_rng(11)

@@ -15,7 +15,6 @@ import jax
 import numpy as np
 import pytest
 from scipy.io import netcdf_file
-from vrba.train import Solution
 
 import vrba
 from tests.cli.cases import call
@@ -31,6 +30,7 @@ from vrba.cli.output import (
 )
 from vrba.cli.problem_argument import load_problem, parse_settings
 from vrba.cli.recipe import RecipeFlags, new_recipe
+from vrba.pinn import Solution
 
 pytestmark = pytest.mark.xdist_group("cli")  # one folder, and what is compiled
 

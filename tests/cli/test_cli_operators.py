@@ -109,20 +109,20 @@ def test_train_goes_on_as_if_never_stopped(done, folder):
         np.testing.assert_array_equal(first[key], second[key])
 
 
-class Stopping(vrba.train.AbstractCallback):
+class Stopping(vrba.runs.AbstractCallback):
     """Ctrl-C at a step."""
 
     def __init__(self, step):
         self.step = step
 
-    def begin(self, plan):
+    def on_start(self, plan):
         pass
 
-    def check(self, entry, seconds_left):
+    def on_check(self, entry, seconds_left):
         if entry["step"] == self.step:
             signal.raise_signal(signal.SIGINT)
 
-    def end(self, sentence):
+    def on_end(self, sentence):
         pass
 
 
@@ -165,7 +165,7 @@ def test_every_data_set_has_a_recipe_that_fits(kind):
     recipe = new_operator_recipe(OperatorFlags(steps=7), made(kind))
     assert recipe.optimizer.schedule == vrba.optim.Cosine(7) and recipe.max_steps == 7
     assert (recipe.splits == "t") == (kind is Wave)
-    vrba.train.OperatorTrainer(made(kind), recipe, 0)
+    vrba.operators.OperatorTrainer(made(kind), recipe, 0)
 
 
 def test_the_published_networks_are_taken_at_the_published_scale():
@@ -219,7 +219,7 @@ def test_any_model_can_be_asked_for_if_it_fits(name):
     pairs = made(Wave) if name == "time-conditioned-unet" else made(Kolmogorov)
     recipe = new_operator_recipe(OperatorFlags(steps=7, model=name), pairs)
     assert (recipe.splits == "t") == (name == "time-conditioned-unet")
-    vrba.train.OperatorTrainer(pairs, recipe, 0)
+    vrba.operators.OperatorTrainer(pairs, recipe, 0)
 
 
 @pytest.fixture(scope="module")

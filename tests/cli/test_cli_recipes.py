@@ -7,9 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from vrba.train import GradientNorms, RunFolder, published
-from vrba.train.recipe import num_params_of
-from vrba.train.run_folder import describe_problem
 
 import vrba
 from tests.cli.cases import call
@@ -19,7 +16,9 @@ from vrba.cli.names import unbiased_policy
 from vrba.cli.recipe import RecipeFlags, dtype_asked, new_recipe, resumed_recipe
 from vrba.core import describe, use_precision
 from vrba.fields import Field
+from vrba.pinn import GradientNorms, num_params_of, published
 from vrba.problems import AllenCahn, Burgers, Formulation, Poisson
+from vrba.runs import RunFolder, describe_problem
 
 pytestmark = pytest.mark.xdist_group("recipes")  # one folder
 
@@ -204,7 +203,7 @@ def test_what_a_folder_cannot_give_is_given_again(part, tmp_path):
         "minutes": None,
         "block_size": 8,
     }
-    RunFolder(tmp_path).write_about(about)
+    RunFolder(tmp_path).write_manifest(about)
     with pytest.raises(UsageError, match=f"`--{part} NAME`"):
         resumed_recipe(RecipeFlags(), tmp_path)
     word = {"optimizer": "adam", "policy": "rad"}[part]

@@ -4,7 +4,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from vrba.train import Silent
 
 import vrba
 from vrba.fields import coordinate_jets, downward_closure, propagate
@@ -16,6 +15,7 @@ from vrba.models import (
     count_params,
 )
 from vrba.problems import Formulation
+from vrba.runs import Silent
 
 pytestmark = pytest.mark.xdist_group("train")
 

@@ -289,7 +289,10 @@ def test_architectures_are_built_for_the_data():
     settings = dataclasses.replace(
         recipe(**UNIFORM), model=vrba.DeepONet(branch=small, trunk=small, latent=4)
     )
-    made = [OperatorTrainer(integrals(), settings, seed).initial_params() for seed in (0, 0, 1)]
+    made = [
+        OperatorTrainer(integrals(), settings, seed).initial_params()
+        for seed in (0, 0, 1)
+    ]
     assert same(made[0], made[1]) and not same(made[0], made[2])
     operator = train_operator(integrals(), settings, callback=Silent())
     errors = [entry["error"] for entry in operator.record]
@@ -305,7 +308,9 @@ def test_times_can_be_split():
         random.normal(size=(6, 3, 1)), outputs, ("x", "t"), axes, None, 4, 1, 1
     )
     scaling = Scaling.from_pairs(pairs, "float64")
-    rows = Samples.from_pairs(pairs, "train", DataLayout.from_pairs(pairs, scaling, "t"))
+    rows = Samples.from_pairs(
+        pairs, "train", DataLayout.from_pairs(pairs, scaling, "t")
+    )
     assert rows.num_rows == 16
     functions, places, targets = rows.take(jnp.asarray([6, 9]))
     np.testing.assert_allclose(scaling.back(targets[0]), outputs[1, :, 2], rtol=1e-12)
@@ -313,7 +318,9 @@ def test_times_can_be_split():
     seen = [(axis - axis.mean()) / axis.std() for axis in axes]
     np.testing.assert_allclose(places[0, :, 1], seen[1][2], rtol=1e-12)
     np.testing.assert_allclose(places[0, :, 0], seen[0], atol=1e-12)
-    whole = Samples.from_pairs(pairs, "train", DataLayout.from_pairs(pairs, scaling, None))
+    whole = Samples.from_pairs(
+        pairs, "train", DataLayout.from_pairs(pairs, scaling, None)
+    )
     np.testing.assert_allclose(functions[1], whole.inputs[2])
 
 
@@ -661,7 +668,9 @@ def test_scattered_and_split_places_come_back(tmp_path):
     small = vrba.MLP(6, 1)
     model = vrba.DeepONet(branch=small, trunk=small, latent=4)
     for name, pairs, splits in (("grid", grid, "t"), ("cloud", cloud, None)):
-        settings = dataclasses.replace(recipe(max_steps=3), model=model, split_axis=splits)
+        settings = dataclasses.replace(
+            recipe(max_steps=3), model=model, split_axis=splits
+        )
         run = tmp_path / name
         operator = train_operator(pairs, settings, run=run, callback=Silent())
         again = vrba.Operator.load(run)

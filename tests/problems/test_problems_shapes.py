@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.io import netcdf_file
-from vrba.train import Trainer
 
 import vrba
 from tests.pinn.cases import tiny_recipe
 from vrba import optim
+from vrba.pinn import Evaluator, Trainer
 from vrba.problems import Formulation
 from vrba.report import plot_solution, write_figures
 
@@ -318,7 +318,9 @@ def test_a_point_cloud_is_split_into_training_and_held_out_points():
     cloud = vrba.PointCloud(DISK.sample(50, seed=0), "xy", boundary=EDGE, normals=OUT)
     problem = make([vrba.Neumann(0.0, on=cloud)], cloud, ("u",))
     with jax.enable_x64(True):
-        trainer = Trainer(Formulation(problem), tiny_recipe(num_points=64), 0)
+        trainer = Trainer(
+            Evaluator(Formulation(problem), tiny_recipe(num_points=64), 0)
+        )
     for name, known in (("equations", cloud.points), ("neumann pointcloud", EDGE)):
         pool = {tuple(row) for row in np.asarray(trainer.pools[name][0])}
         held = {tuple(row) for row in np.asarray(trainer.held_out[name][0])}
@@ -332,6 +334,6 @@ def test_a_point_cloud_is_split_into_training_and_held_out_points():
 def test_a_single_point_is_trained_on_and_held_out():
     where = lambda x, y: x == EDGE[0, 0]
     few = make([vrba.Dirichlet(0.0, BARE, where=where)], BARE, ("u",))
-    trainer = Trainer(Formulation(few), tiny_recipe(), 0)
+    trainer = Trainer(Evaluator(Formulation(few), tiny_recipe(), 0))
     for rows in (trainer.pools, trainer.held_out):
         assert rows["dirichlet pointcloud"][0].shape == (1, 2)

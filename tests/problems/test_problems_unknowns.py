@@ -8,12 +8,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from vrba.train import Silent, Trainer
 
 import vrba
 from tests.pinn.cases import decay_ansatz, tiny_recipe
 from vrba import optim, problems
+from vrba.pinn import Evaluator, Trainer
 from vrba.problems import Burgers, Formulation, InverseBurgers, InverseHeat
+from vrba.runs import Silent
 
 cole_hopf = problems.burgers.cole_hopf
 pytestmark = pytest.mark.xdist_group("train")
@@ -89,7 +90,7 @@ def test_noisy_data_give_the_standard_error_of_the_exact_model():
 
 def test_unknowns_are_saved_and_read(solution, tmp_path):
     path = solution.save(tmp_path / "run")
-    again = vrba.Solution.load(path, Sought(), solution.trainer.recipe)
+    again = vrba.Solution.load(path, Sought(), solution.recipe)
     assert again.unknowns == solution.unknowns
 
 
@@ -150,7 +151,7 @@ def test_unknowns_that_do_not_fit_are_refused(unknowns, message):
 
 
 def test_a_fifth_of_many_data_is_held_out():
-    trainer = Trainer(Formulation(Sought()), tiny_recipe(), 0)
+    trainer = Trainer(Evaluator(Formulation(Sought()), tiny_recipe(), 0))
     pool, check = (part["data"][0][:, 0] for part in (trainer.pools, trainer.held_out))
     assert (pool.size, check.size) == (48, 12)
     together = np.sort(np.concatenate([pool, check]))
@@ -159,7 +160,7 @@ def test_a_fifth_of_many_data_is_held_out():
 
 
 def test_few_data_are_trained_on_and_checked():
-    trainer = Trainer(Formulation(Sought(num_values=49)), tiny_recipe(), 0)
+    trainer = Trainer(Evaluator(Formulation(Sought(num_values=49)), tiny_recipe(), 0))
     np.testing.assert_array_equal(
         np.sort(trainer.pools["data"][0][:, 0]),
         np.sort(trainer.held_out["data"][0][:, 0]),
@@ -168,7 +169,7 @@ def test_few_data_are_trained_on_and_checked():
 
 def test_data_take_part_in_selection():
     """Of two networks that meet the equation alike, that nearer to the data is kept."""
-    trainer = Trainer(Formulation(Sought()), tiny_recipe(), 0)
+    trainer = Trainer(Evaluator(Formulation(Sought()), tiny_recipe(), 0))
     check = trainer.check(trainer.init())[1]
     parts = check.mean_squares
     assert float(parts["data"]) > 0.01

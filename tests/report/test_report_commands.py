@@ -2,7 +2,7 @@
 
 from tests.cli.cases import call
 from tests.report.run_cases import make_run
-from vrba.report import RunRecord
+from vrba.runs import RunRecord
 
 
 def test_report_prints_the_path_of_the_page(tmp_path):

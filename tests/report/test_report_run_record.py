@@ -7,7 +7,7 @@ import pytest
 
 from tests.report.run_cases import ABOUT, make_entry, make_run
 from vrba.core import BrokenFileError, append_line, save_tree
-from vrba.report import RunRecord
+from vrba.runs import RunRecord
 
 BAD_FILES = (
     ("recipe.json", None, "is no run folder: it has no recipe.json"),

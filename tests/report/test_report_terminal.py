@@ -7,11 +7,11 @@ import struct
 
 import pytest
 from rich.console import Console
-from vrba.train import Lines, Several
 
 from tests.report.run_cases import PLAN, add_collapse, make_entry, make_result, make_run
 from vrba.core import AbstractCallback, append_line, save_tree
 from vrba.report import Panel, TensorBoard, watch
+from vrba.runs import CallbackList, PrintLines
 
 ENTRY = {
     "step": 15,
@@ -178,7 +178,9 @@ def test_tensorboard_says_what_is_missing(tmp_path, monkeypatch):
 
 def test_several_callbacks_are_told_in_order():
     streams = [io.StringIO(), io.StringIO()]
-    both = Several(Lines(streams[0]), Lines(streams[1], tells_result=False))
+    both = CallbackList(
+        PrintLines(streams[0]), PrintLines(streams[1], tells_result=False)
+    )
     both.begin(PLAN)
     both.check(make_entry(30), 9.0)
     both.end("Done.")
