@@ -107,7 +107,11 @@ MISTAKES = {
     "syntax": ("- u.xx}", "- u.xx", ", line 10: SyntaxError: "),
     "no problem": ("vrba.Problem", "object", "the file defines no problem"),
     "order of arguments": ("u, t, x)", "u, x, t)", "`Heat.equations` takes (u, x, t)"),
-    "unknown field": ('on="x"', 'on="x", of="v"', "of `v`, but the fields are u"),
+    "unknown field": (
+        'on="x"',
+        'on="x", field="v"',
+        "has `field='v'`, but the fields are u",
+    ),
     "an `if`": ("return {", "return {} if x > 0 else {", ", line 10: `if`,"),
     "numpy's function": ("jnp.sin", "np.sin", "line 13: a numpy function"),
     "empty box": ("x=(0, 1)", "x=(1, 0)", ", line 7: `Box(x=...)`"),
