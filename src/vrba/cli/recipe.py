@@ -186,15 +186,13 @@ def _published(
 
 
 def _potential(flags: RecipeFlags) -> AbstractPotential | None:
-    if flags.potential is None:
-        return None
-    return pick("potential", flags.potential, known_potentials())()
+    name = flags.potential
+    return None if name is None else pick("potential", name, known_potentials())()
 
 
 def _optimizer(flags: RecipeFlags) -> AbstractOptimizer | None:
-    if flags.optimizer is None:
-        return None
-    return pick("optimizer", flags.optimizer, known_optimizers())()
+    name = flags.optimizer
+    return None if name is None else pick("optimizer", name, known_optimizers())()
 
 
 def _with_flags(base: Recipe, flags: RecipeFlags) -> Recipe:
@@ -267,7 +265,7 @@ def known_models() -> dict[str, type[AbstractOperatorArchitecture]]:
     return named_in(models, AbstractOperatorArchitecture)
 
 
-def known_misfits() -> dict[str, type[misfits.AbstractMisfit]]:
+def known_losses() -> dict[str, type[misfits.AbstractMisfit]]:
     """Operator losses by name."""
     return named_in(misfits, misfits.AbstractMisfit)
 
@@ -283,15 +281,13 @@ class OperatorFlags:
 
     model: Annotated[Name, arg(help=listed(known_models()))] = None
     policy: Annotated[Name, arg(help=", ".join(known_arms()))] = None
-    misfit: Annotated[Name, arg(help=f"loss: {listed(known_misfits())}")] = None
+    loss: Annotated[Name, arg(help=listed(known_losses()))] = None
     batch: Count = None
     """Number of samples in a step."""
     weights: Name = None
-    """Resolution of the weights: one for each `point` (default), one for each `time`, a
-    `coarse` grid, or `half` precision."""
+    """Weights: one per `point` (default) or `time`, on a `coarse` grid, or in `half`."""
     resample_every: Count = None
-    """Number of steps between two updates of the sampling distribution (default: one
-    epoch)."""
+    """Steps between updates of the sampling distribution (default: one epoch)."""
     steps: Count = None
     """Maximum number of steps, over which the learning rate decays to zero."""
     patience: Count = None
@@ -303,8 +299,8 @@ def new_operator_recipe(flags: OperatorFlags, pairs: Pairs) -> OperatorRecipe:
     """The default recipe for the data, changed by the flags."""
     new: dict[str, Any] = {"batch_size": flags.batch, "dtype": flags.dtype}
     new |= {"resample_every": flags.resample_every, "patience": flags.patience}
-    if flags.misfit is not None:
-        new["misfit"] = pick("misfit", flags.misfit, known_misfits())()
+    if flags.loss is not None:
+        new["misfit"] = pick("loss", flags.loss, known_losses())()
     with _messages_name_flags():
         model = None
         if flags.model is not None:
