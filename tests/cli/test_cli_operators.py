@@ -228,6 +228,7 @@ def compared(folder):
     return call("compare", *words, *QUICK, "--out", "both", "--json")
 
 
+@pytest.mark.slow
 def test_compare_trains_every_arm(compared, folder):
     code, out, err = compared
     found = json.loads(out.splitlines()[-1])
@@ -244,6 +245,7 @@ def test_compare_trains_every_arm(compared, folder):
     assert Path("both/report.html").exists()
 
 
+@pytest.mark.slow
 def test_compare_of_operators_can_be_resumed(compared, folder):
     before = Path("both/uniform/seed-0/checkpoint/best.npz").stat().st_mtime_ns
     code, _, err = call("compare", "--resume", "both")

@@ -285,7 +285,7 @@ class OperatorFlags:
     batch: Count = None
     """Number of samples in a step."""
     weights: Name = None
-    """Weights: one per `point` (default) or `time`, on a `coarse` grid, or in `half`."""
+    """Weights: one per `point` (default) or `time`, on a `coarse` grid, or `half`."""
     resample_every: Count = None
     """Steps between updates of the sampling distribution (default: one epoch)."""
     steps: Count = None
