@@ -222,6 +222,7 @@ def test_start_refuses_another_network(done, folder):
     assert code == 2 and "width=4" in err and "width=5" in err
 
 
+@pytest.mark.slow
 def test_command_stops_at_a_signal_and_says_how_to_go_on(folder):
     """The installed command, in a process of its own."""
     vrba_command = Path(sys.executable).with_name("vrba")

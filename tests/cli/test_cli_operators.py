@@ -228,6 +228,7 @@ def compared(folder):
     return call("compare", *words, *QUICK, "--out", "both", "--json")
 
 
+@pytest.mark.slow
 def test_compare_trains_every_arm(compared, folder):
     code, out, err = compared
     found = json.loads(out.splitlines()[-1])
@@ -244,6 +245,7 @@ def test_compare_trains_every_arm(compared, folder):
     assert Path("both/report.html").exists()
 
 
+@pytest.mark.slow
 def test_compare_of_operators_can_be_resumed(compared, folder):
     before = Path("both/uniform/seed-0/checkpoint/best.npz").stat().st_mtime_ns
     code, _, err = call("compare", "--resume", "both")
@@ -315,3 +317,10 @@ def test_a_name_of_both_kinds_means_data_if_a_scale_is_given(folder):
     assert "vrba-weighting" in problem  # one of the policies for points
     data = call("compare", "wave", "--scale", "tiny", *words)[2]
     assert "uniform-as-published" in data
+
+
+def test_a_loss_is_chosen_by_name():
+    flags = OperatorFlags(steps=7, loss="Relative")
+    assert new_operator_recipe(flags, made(Bubble)).misfit == vrba.train.Relative()
+    with pytest.raises(ValueError, match="There is no loss `relativ`. Did you mean"):
+        new_operator_recipe(OperatorFlags(loss="relativ"), made(Bubble))

@@ -105,6 +105,7 @@ def test_draws_of_a_recipe_can_be_corrected():
         made(recipe="adam-weighting", policy="vrba-unbiased")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["adam-weighting", "ssbroyden-sampling"])
 def test_a_published_recipe_resumes_bit_for_bit(name, tmp_path, monkeypatch):
     """In float32 and in float64; in both stages of the optimizer sequence."""
