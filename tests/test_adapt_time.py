@@ -7,7 +7,7 @@ import pytest
 from train_cases import Decay, tiny_recipe
 
 import vrba
-from vrba.cli.names import along_time, make_policy, with_potential
+from vrba.compare import along_time, make_policy, with_potential
 from vrba.core import load_tree, save_tree
 from vrba.problems import EQUATIONS, Formulation
 from vrba.train import Trainer

@@ -18,10 +18,10 @@ from scipy.io import netcdf_file
 import vrba
 from vrba.cli import drawing, solve
 from vrba.cli._base import UsageError
-from vrba.cli.names import known_optimizers, known_policies, known_problems, make_policy
 from vrba.cli.recipe import RecipeFlags, new_recipe
 from vrba.cli.retelling import retold
 from vrba.cli.target import folder_for, free_folder, load_problem, parse_settings
+from vrba.compare import known_optimizers, known_policies, known_problems, make_policy
 from vrba.train import Solution
 
 pytestmark = pytest.mark.xdist_group("cli")  # one folder, and what is compiled

@@ -12,8 +12,8 @@ from cli_cases import call
 import vrba
 from vrba import adapt, optim
 from vrba.cli._base import UsageError
-from vrba.cli.names import unbiased_policy
 from vrba.cli.recipe import RecipeFlags, dtype_asked, new_recipe, resumed_recipe
+from vrba.compare import unbiased_policy
 from vrba.core import describe, precision
 from vrba.fields import Field
 from vrba.problems import AllenCahn, Burgers, Formulation, Poisson

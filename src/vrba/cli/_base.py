@@ -8,14 +8,10 @@ from typing import Annotated
 
 from tyro.conf import Suppress, arg
 
-from ..core import InputError
+from ..compare import UsageError as UsageError
 from ..train import LAST_SEED
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
-
-
-class UsageError(InputError):
-    """A flag that does not fit, whatever the user's file says."""
 
 
 def in_flags(text: str, flags: Mapping[str, str]) -> str:

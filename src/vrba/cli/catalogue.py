@@ -12,9 +12,7 @@ import equinox as eqx
 import vrba
 
 from .. import adapt, domains, models, optim
-from ..problems import conditions
-from .data import known_makers
-from .names import (
+from ..compare import (
     classes_in,
     known_optimizers,
     known_policies,
@@ -22,6 +20,8 @@ from .names import (
     known_problems,
     known_recipes,
 )
+from ..problems import conditions
+from .data import known_makers
 from .operator_recipe import known_models
 
 

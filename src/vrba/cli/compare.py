@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from tyro.conf import OmitArgPrefixes, arg
 
+from ..compare import known_policies, known_problems, listed, pick_some
 from ..core import is_same, precision
 from ..data import open_pairs
 from ..report.markup import PAGE
@@ -29,7 +30,6 @@ from .data import known_makers
 from .drawing import draw_report
 from .flags import Assignments, Count, Folder, Minutes, Name, Only, Switch, Target
 from .machine import choose_jobs, share_of_cores
-from .names import known_policies, known_problems, listed, pick_some
 from .operator_recipe import OperatorFlags, data_file, is_data, known_arms
 from .outcome import as_json
 from .recipe import RecipeFlags, dtype_asked

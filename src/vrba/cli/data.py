@@ -10,12 +10,12 @@ import numpy as np
 from tyro.conf import Positional, arg
 
 from .. import data as room
+from ..compare import listed, named_in, pick
 from ..core import kebab_case
 from ..data import AbstractMaker, Pairs, open_pairs, write_pairs
 from ..report import Bar
 from ._base import DONE, AbstractFolderCommand, UsageError
 from .flags import Assignments
-from .names import listed, named_in, pick
 from .outcome import as_json
 from .target import parse_settings
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import Positional, UseAppendAction, arg
 
-from .names import known_problems, listed
+from ..compare import known_problems, listed
 
 Name = Annotated[str | None, arg(metavar="NAME", help_behavior_hint="")]
 Count = Annotated[int | None, arg(metavar="N", help_behavior_hint="")]

@@ -7,10 +7,10 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
+from ..compare import pick
 from ._base import DONE, AbstractCommand
 from .catalogue import Entry, catalogue
 from .flags import Switch
-from .names import pick
 from .outcome import as_json
 
 

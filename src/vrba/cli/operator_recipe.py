@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from tyro.conf import arg
 
 from .. import models
+from ..compare import known_potentials, known_problems, listed, named_in, pick
 from ..core import InputError, rebuild
 from ..data import Pairs
 from ..models import AbstractOperatorArchitecture
@@ -25,7 +26,6 @@ from ..train.about import known_classes
 from ._base import UsageError, in_flags
 from .data import known_makers, make_data
 from .flags import Count, Dtype, Name
-from .names import known_potentials, known_problems, listed, named_in, pick
 
 _SUFFIXES = (".h5", ".hdf5", ".npz", ".mat")
 _FLAGS = {

@@ -7,16 +7,7 @@ from typing import Annotated, Any
 from tyro.conf import arg
 
 from ..adapt import AbstractPolicy, AbstractPotential, AbstractTimed
-from ..core import InputError, describe, load_tree, precision, rebuild
-from ..models import MLP, AbstractArchitecture
-from ..optim import AbstractOptimizer
-from ..problems import Formulation, Problem
-from ..train import Recipe, RunFolder, Solution, default_recipe
-from ..train.about import known_classes
-from ..train.solution import trainer_from
-from ._base import UsageError, in_flags
-from .flags import Count, Dtype, Name
-from .names import (
+from ..compare import (
     along_time,
     known_optimizers,
     known_policies,
@@ -27,6 +18,15 @@ from .names import (
     pick,
     with_potential,
 )
+from ..core import InputError, describe, load_tree, precision, rebuild
+from ..models import MLP, AbstractArchitecture
+from ..optim import AbstractOptimizer
+from ..problems import Formulation, Problem
+from ..train import Recipe, RunFolder, Solution, default_recipe
+from ..train.about import known_classes
+from ..train.solution import trainer_from
+from ._base import UsageError, in_flags
+from .flags import Count, Dtype, Name
 
 _FLAGS = {
     "num_points": "--points",

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
+from ..compare import listed, pick, pick_some
 from ..core import write_atomically
 from ..report import exhibit_text, write_exhibit
 from . import paper
@@ -18,7 +19,6 @@ from .compare import Compare, Outcome, carry_out, settings_of
 from .comparison import ComparisonFolder
 from .drawing import draw_report
 from .flags import Count, Folder, Switch
-from .names import listed, pick, pick_some
 from .outcome import as_json
 from .paper import Exhibit, Experiment
 from .paper.result import result_of

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from tyro.conf import OmitArgPrefixes, arg
 
+from ..compare import known_problems, listed
 from ..core import precision
 from ..problems import Problem
 from ..report import Panel
@@ -24,7 +25,6 @@ from ._base import (
 )
 from .drawing import draw_report
 from .flags import Assignments, Folder, Minutes, Switch, Target
-from .names import known_problems, listed
 from .outcome import as_json, best_of, sentence, status_of, summary_of_all
 from .recipe import (
     RecipeFlags,

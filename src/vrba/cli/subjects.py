@@ -4,13 +4,13 @@ import abc
 import dataclasses
 from typing import Any, ClassVar
 
+from ..compare import known_policies, known_potentials, pick
 from ..data import Pairs
 from ..problems import Problem
 from ..train.run_folder import describe_problem
 from ..train.train_operator import fingerprint
 from ._base import UsageError
 from .machine import bytes_of_operator_run, bytes_of_run
-from .names import known_policies, known_potentials, pick
 from .operator_recipe import OperatorFlags, known_arms, new_operator_recipe
 from .recipe import RecipeFlags, new_recipe
 from .target import load_problem

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
+from ..compare import listed
 from ..core import ending, precision
 from ..data import open_pairs
 from ..report import Panel
@@ -16,7 +17,6 @@ from ._base import DONE, FAILED, INTERRUPTED, AbstractFolderCommand, UsageError
 from .data import known_makers
 from .drawing import draw_report
 from .flags import Folder, Minutes, Name, Switch
-from .names import listed
 from .operator_recipe import (
     OperatorFlags,
     new_operator_recipe,
