@@ -63,6 +63,11 @@ class Cholesky(AbstractSolver):
         """A step can be compiled."""
         return True
 
+    @property
+    def num_matrices(self) -> int:
+        """`J'J`, the products of a block, and factors on both branches."""
+        return 6
+
     def assemble(
         self, objective: AbstractLeastSquares, params: Any, relative_damping: Scalar
     ) -> CholeskySystem:

@@ -49,6 +49,11 @@ class ConjugateGradients(AbstractSolver):
         """A step can be compiled."""
         return True
 
+    @property
+    def num_matrices(self) -> int:
+        """Only products with `J`."""
+        return 0
+
     def assemble(
         self, objective: AbstractLeastSquares, params: Any, relative_damping: Scalar
     ) -> ImplicitSystem:

@@ -69,6 +69,11 @@ class HostCholesky(AbstractSolver):
         """Steps are made one by one; what they evaluate is compiled."""
         return False
 
+    @property
+    def num_matrices(self) -> int:
+        """`J'J` or `R`, its factor, and what QR works on."""
+        return 4
+
     def assemble(
         self, objective: AbstractLeastSquares, params: Any, relative_damping: Scalar
     ) -> HostSystem:
