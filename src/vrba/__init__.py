@@ -114,14 +114,17 @@ from .train import solve as solve
 from .train import train_operator as train_operator
 
 if TYPE_CHECKING:
+    from . import paper as paper
     from . import report as report
-    from .report import write_report as write_report
+    from .compare import Comparison as Comparison
+    from .compare import compare as compare
+    from .compare import write_report as write_report
 else:
 
     def __getattr__(name: str) -> Any:
-        """`vrba.report` and `vrba.write_report` when asked for: what they draw with
-        takes a second to import."""
-        if name not in ("report", "write_report"):
-            raise AttributeError(f"module `vrba` has no attribute `{name}`")
-        module = importlib.import_module(".report", __name__)
-        return module if name == "report" else module.write_report
+        """Load what needs matplotlib only when it is used."""
+        if name in ("compare", "paper", "report"):
+            return importlib.import_module(f".{name}", __name__)
+        if name in ("Comparison", "write_report"):
+            return getattr(importlib.import_module(".compare", __name__), name)
+        raise AttributeError(f"module `vrba` has no attribute `{name}`")

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from ..report import write_report
+from ..compare import write_report
 
 
 def draw_report(path: Path, *, raises: bool) -> None:

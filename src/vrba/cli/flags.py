@@ -28,7 +28,7 @@ Only = Annotated[
     str | None,
     arg(
         metavar="A,B",
-        help="Make runs of these arms only; what others have come to stays.",
+        help="Make runs of these methods only; results of others are kept.",
         help_behavior_hint="",
     ),
 ]

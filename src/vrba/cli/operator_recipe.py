@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from tyro.conf import arg
 
 from .. import models
-from ..compare import known_potentials, known_problems, listed, named_in, pick
+from ..compare import listed, named_in, operator_methods, pick, with_operator_method
 from ..core import InputError, rebuild
 from ..data import Pairs
 from ..models import AbstractOperatorArchitecture
@@ -36,13 +36,9 @@ _FLAGS = {
 }
 _KEPT: dict[str, Callable[[OperatorRecipe, Pairs], OperatorRecipe]] = {
     "point": lambda recipe, pairs: recipe,
-    "time": operator_arms.weighed_by_time,
-    "coarse": operator_arms.weighed_coarsely,
-    "half": operator_arms.weighed_in_half,
-}
-_UNIFORM = {
-    "uniform": operator_arms.uniform,
-    "uniform-as-published": operator_arms.uniform_as_published,
+    "time": operator_arms.weights_per_time,
+    "coarse": operator_arms.coarse_weights,
+    "half": operator_arms.half_precision_weights,
 }
 
 
@@ -56,28 +52,12 @@ def known_misfits() -> dict[str, type[misfits.AbstractMisfit]]:
     return named_in(misfits, misfits.AbstractMisfit)
 
 
-def known_arms() -> tuple[str, ...]:
-    """How functions and places can be treated: alike, or by a potential."""
-    return (*_UNIFORM, *known_potentials())
-
-
-def is_data(target: str | None, scale: str | None) -> bool:
-    """Whether a target is data for operators: their name, or a file of pairs. A name
-    that is also that of an equation means data if a scale is given."""
-    plain = (target or "").casefold()
-    if Path(plain).suffix in _SUFFIXES:
-        return True
-    return plain in known_makers() and (
-        scale is not None or plain not in known_problems()
-    )
-
-
 @dataclasses.dataclass(frozen=True)
 class OperatorFlags:
     """What is not given is chosen from the data."""
 
     model: Annotated[Name, arg(help=listed(known_models()))] = None
-    policy: Annotated[Name, arg(help=", ".join(known_arms()))] = None
+    policy: Annotated[Name, arg(help=", ".join(operator_methods()))] = None
     misfit: Annotated[Name, arg(help=listed(known_misfits()))] = None
     batch: Count = None
     """Samples in a step."""
@@ -114,7 +94,8 @@ def new_operator_recipe(flags: OperatorFlags, pairs: Pairs) -> OperatorRecipe:
         if flags.model is not None:
             model = fitted_model(pick("model", flags.model, known_models()), pairs)
         recipe = default_operator_recipe(pairs, flags.steps, model)
-        recipe = with_arm(recipe, flags.policy)
+        if flags.policy is not None:
+            recipe = with_operator_method(recipe, flags.policy)
         if flags.weights is not None:
             recipe = pick("way to keep", flags.weights, _KEPT)(recipe, pairs)
         given: dict[str, Any] = {"batch_size": flags.batch, "dtype": flags.dtype}
@@ -129,16 +110,6 @@ def new_operator_recipe(flags: OperatorFlags, pairs: Pairs) -> OperatorRecipe:
         raise
     except InputError as error:
         raise UsageError(in_flags(str(error), _FLAGS)) from error
-
-
-def with_arm(recipe: OperatorRecipe, name: str | None) -> OperatorRecipe:
-    """The recipe with the policy of this name."""
-    if name is None:
-        return recipe
-    arm = pick("policy", name, {known: known for known in known_arms()})
-    if arm in _UNIFORM:
-        return _UNIFORM[arm](recipe)
-    return operator_arms.tilted(recipe, known_potentials()[arm]())
 
 
 def resumed_operator_recipe(run: Path, steps: int | None) -> OperatorRecipe:

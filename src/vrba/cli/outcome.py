@@ -1,12 +1,11 @@
 """What a run has come to, as a sentence and as one JSON object."""
 
-import json
-import math
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ..compare import as_json as as_json
 from ..core import ending
 from ..train import Solution, disagreement
 
@@ -80,17 +79,3 @@ def sentence(solutions: Sequence[Solution], best: int) -> str:
         f"{disagreement(list(solutions)):.2e} (largest relative L2 distance of two of "
         "them), an indicator of accuracy; this is the one of lowest residual."
     )
-
-
-def as_json(values: dict[str, Any], indent: int | None = None) -> str:
-    """One line, unless indented; numbers that are not finite become null."""
-    return json.dumps(_finite(values), allow_nan=False, indent=indent)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(part) for part in value]
-    is_bad = isinstance(value, float) and not math.isfinite(value)
-    return None if is_bad else value

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from ..report import write_report
+from ..compare import write_report
 from ._base import DONE, AbstractFolderCommand, UsageError
 from .flags import Folder
 

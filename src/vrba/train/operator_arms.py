@@ -1,4 +1,4 @@
-"""Arms to compare: a recipe for operators, with and without adaptivity."""
+"""Methods for operators: the same recipe with other policies."""
 
 import dataclasses
 import math
@@ -16,20 +16,20 @@ _COARSE = 4  # points along an axis that share a weight
 
 
 def uniform(recipe: OperatorRecipe) -> OperatorRecipe:
-    """No adaptivity: every function once in an epoch, shuffled; the arm to beat."""
+    """Uniform sampling in shuffled epochs: the fair baseline."""
     return dataclasses.replace(
         recipe, policy=presets.uniform(), batches=Epochs(), resample_every=None
     )
 
 
 def uniform_as_published(recipe: OperatorRecipe) -> OperatorRecipe:
-    """The baseline of Toscano et al. (2025), with what holds it back: functions in the
-    order of the file, and Adam with a decay of weights that is not decoupled."""
+    """The published baseline, which is weaker than `uniform`: functions in the order of
+    the file, and Adam with coupled weight decay. (Toscano et al. 2025)"""
     optimizer = recipe.optimizer
     if not isinstance(optimizer, Adam):
         raise InputError(
             f"`recipe` has the optimizer {type(optimizer).__name__}, but the published "
-            "baseline is one of `Adam`."
+            "baseline needs `Adam`."
         )
     return dataclasses.replace(
         uniform(recipe),
@@ -38,8 +38,8 @@ def uniform_as_published(recipe: OperatorRecipe) -> OperatorRecipe:
     )
 
 
-def tilted(recipe: OperatorRecipe, potential: AbstractPotential) -> OperatorRecipe:
-    """Hard functions drawn more often and hard places weighed more, by this
+def adaptive(recipe: OperatorRecipe, potential: AbstractPotential) -> OperatorRecipe:
+    """Adaptive sampling of functions and adaptive weights of points, by this
     potential."""
     policy = recipe.policy
     usual = policy if isinstance(policy, Hybrid) else Hybrid(potential)
@@ -47,11 +47,11 @@ def tilted(recipe: OperatorRecipe, potential: AbstractPotential) -> OperatorReci
     return dataclasses.replace(recipe, policy=policy, batches=Drawn())
 
 
-def weighed_by_time(recipe: OperatorRecipe, pairs: Pairs) -> OperatorRecipe:
-    """One weight for each time of a function."""
+def weights_per_time(recipe: OperatorRecipe, pairs: Pairs) -> OperatorRecipe:
+    """One weight per time of a function."""
     if "t" not in pairs.names:
         raise InputError(
-            "Weights for each time need functions with an axis `t`, got the "
+            "Weights per time need functions with an axis `t`, got the "
             f"coordinates {', '.join(pairs.names)}."
         )
     axes = _axes(recipe, pairs).items()
@@ -59,22 +59,22 @@ def weighed_by_time(recipe: OperatorRecipe, pairs: Pairs) -> OperatorRecipe:
     return _with_policy(recipe, cells=cells)
 
 
-def weighed_coarsely(recipe: OperatorRecipe, pairs: Pairs) -> OperatorRecipe:
-    """One weight for up to four points along each axis of a grid."""
+def coarse_weights(recipe: OperatorRecipe, pairs: Pairs) -> OperatorRecipe:
+    """One weight for up to four neighbouring points along each axis of a grid."""
     counts = _axes(recipe, pairs).values()
     return _with_policy(recipe, cells=tuple(math.gcd(n, _COARSE) for n in counts))
 
 
-def weighed_in_half(recipe: OperatorRecipe, pairs: Pairs) -> OperatorRecipe:
-    """All weights, in half precision."""
+def half_precision_weights(recipe: OperatorRecipe, pairs: Pairs) -> OperatorRecipe:
+    """Weights stored in half precision."""
     del pairs
     return _with_policy(recipe, weight_dtype="float16")
 
 
 def _axes(recipe: OperatorRecipe, pairs: Pairs) -> dict[str, int]:
-    """The points along each axis of a sample."""
+    """The number of points along each axis of a sample."""
     if pairs.axes is None:
-        raise InputError("To share weights, functions must lie on a grid.")
+        raise InputError("Shared weights need functions on a grid.")
     axes = dict(zip(pairs.names, pairs.grid, strict=True))
     return {name: count for name, count in axes.items() if name != recipe.splits}
 
@@ -82,8 +82,8 @@ def _axes(recipe: OperatorRecipe, pairs: Pairs) -> dict[str, int]:
 def _with_policy(recipe: OperatorRecipe, **settings: Any) -> OperatorRecipe:
     if not isinstance(recipe.policy, Hybrid):
         raise InputError(
-            f"`recipe` has the policy {type(recipe.policy).__name__}, which keeps no "
-            "weights for places."
+            f"`recipe` has the policy {type(recipe.policy).__name__}, which has no "
+            "weights of points."
         )
     policy = dataclasses.replace(recipe.policy, **settings)
     return dataclasses.replace(recipe, policy=policy)

@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..tables import short
+from ..tables import format_number
 from ._base import DOTS, STYLES, Arrays, RunFigure, finish, new_panels
 
 _NUM_BINS = 40
@@ -50,7 +50,7 @@ def _draw_tail(panel: Axes, errors: np.ndarray) -> None:
     ):
         share = max(1 - level / 100, 1 / len(ordered))
         if np.isfinite(value) and value > 0:
-            label = f"{text}: {short(float(value))}"
+            label = f"{text}: {format_number(float(value))}"
             color, _, marker = style
             panel.plot(value, share, marker, color=color, label=label)
     panel.set_xscale("log")

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
-from ..tables import short
+from ..tables import format_number
 from ._base import (
     STYLES,
     Arrays,
@@ -119,7 +119,7 @@ def _title(fields: Arrays, k: int, place: str) -> str:
 
 def _input(fields: Arrays, k: int) -> Callable[[Axes], None]:
     """The input, with how well its function is met."""
-    error = short(float(fields["shown errors"][k]))
+    error = format_number(float(fields["shown errors"][k]))
     title = f"input {fields['shown ids'][k]}: error {error}"
     return partial(_draw_input, fields["shown inputs"][k], title)
 
