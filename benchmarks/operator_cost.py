@@ -20,8 +20,8 @@ from vrba.train import OperatorTrainer, operator_arms
 TORCH = "torch==2.13.0"
 ARMS = {
     "uniform": operator_arms.uniform,
-    "quadratic": lambda recipe: operator_arms.tilted(recipe, vrba.Quadratic()),
-    "exponential": lambda recipe: operator_arms.tilted(recipe, vrba.Exponential()),
+    "quadratic": lambda recipe: operator_arms.adaptive(recipe, vrba.Quadratic()),
+    "exponential": lambda recipe: operator_arms.adaptive(recipe, vrba.Exponential()),
 }
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from vrba.cli._base import INTERRUPTED
-from vrba.cli.names import known_problems
+from vrba.compare import known_problems
 from vrba.diagnose import find_warnings
 from vrba.report import ComparisonRecord, Spread, pair, spread_text
 

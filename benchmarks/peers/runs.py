@@ -15,7 +15,7 @@ import numpy as np
 import vrba
 from vrba.cli.children import Task
 from vrba.cli.machine import environment, num_cores
-from vrba.cli.names import known_problems
+from vrba.compare import known_problems
 from vrba.problems import Problem
 from vrba.train import default_recipe
 from vrba.train.about import program

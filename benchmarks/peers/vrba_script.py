@@ -17,7 +17,7 @@ from log import Log, read_arguments
 import vrba
 from vrba import optim
 from vrba.adapt import presets
-from vrba.cli.names import known_problems
+from vrba.compare import known_problems
 from vrba.core import ending
 from vrba.train import FixedBalance, Recipe, Silent, default_recipe
 from vrba.train.accuracy import reference_of, relative_error

@@ -9,6 +9,7 @@ from . import fields as fields
 from . import models as models
 from . import operators as operators
 from . import optim as optim
+from . import paper as paper
 from . import pinn as pinn
 from . import problems as problems
 from . import report as report
@@ -23,6 +24,8 @@ from .adapt import Smoothing as Smoothing
 from .adapt import Unbiased as Unbiased
 from .adapt import Weighting as Weighting
 from .adapt import presets as presets
+from .compare import compare as compare
+from .compare import write_report as write_report
 from .core import InputError as InputError
 from .core import Status as Status
 from .domains import Ball as Ball

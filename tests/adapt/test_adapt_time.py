@@ -7,7 +7,7 @@ import pytest
 from tests.train_cases import Decay, tiny_recipe
 
 import vrba
-from vrba.cli.names import along_time, make_policy, with_potential
+from vrba.compare import along_time, make_policy, with_potential
 from vrba.core import load_tree, save_tree
 from vrba.pinn import Evaluator, Trainer
 from vrba.problems import EQUATIONS, Formulation

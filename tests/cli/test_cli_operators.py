@@ -321,6 +321,6 @@ def test_a_name_of_both_kinds_means_data_if_a_scale_is_given(folder):
 
 def test_a_loss_is_chosen_by_name():
     flags = OperatorFlags(steps=7, loss="Relative")
-    assert new_operator_recipe(flags, made(Bubble)).misfit == vrba.train.Relative()
+    assert new_operator_recipe(flags, made(Bubble)).misfit == vrba.runs.Relative()
     with pytest.raises(ValueError, match="There is no loss `relativ`. Did you mean"):
         new_operator_recipe(OperatorFlags(loss="relativ"), made(Bubble))

@@ -6,13 +6,9 @@ from typing import Annotated
 
 from tyro.conf import Suppress, arg
 
-from ..core import InputError
+from ..compare import UsageError as UsageError
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
-
-
-class UsageError(InputError):
-    """Invalid command-line arguments; the user's file is not to blame."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,291 +1,190 @@
 """`vrba compare`: several policies on equal budgets, with several seeds."""
 
 import dataclasses
-import json
 import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-from tyro.conf import OmitArgPrefixes, arg
+from typing_extensions import override
+from tyro.conf import arg
 
-from ..core import is_same_description, use_precision
+from ..compare import (
+    DEFAULT_MINUTES,
+    DEFAULT_SEEDS,
+    AbstractCase,
+    ComparisonFolder,
+    DataCase,
+    Made,
+    ProblemCase,
+    compare_in_processes,
+    known_policies,
+    listed,
+    methods_of,
+    operator_methods,
+    resume_in_processes,
+    text_of,
+)
+from ..core import use_precision
 from ..data import open_pairs
+from ..operators import default_operator_recipe
+from ..pinn import Recipe
 from ..report import PAGE
-from ..train.train_operator import is_same_data
-from ._base import (
-    DONE,
-    FAILED,
-    INTERRUPTED,
-    AbstractCommand,
-    UsageError,
-)
-from .arms import Settings
-from .children import run_all
-from .comparison import ComparisonFolder, text_of
-from .data import data_file, is_data, known_makers
-from .flags import (
-    Assignments,
-    Count,
-    Folder,
-    Minutes,
-    Name,
-    Only,
-    Switch,
-    Target,
-    check_seeds,
-    check_share,
-)
-from .machine import choose_jobs, share_of_cores
-from .names import known_policies, known_problems, listed, pick_some
-from .output import as_json, free_folder, write_page
-from .problem_argument import name_of
-from .recipe import OperatorFlags, RecipeFlags, dtype_asked, known_arms
-from .subjects import AbstractSubject, Equation, Pairing, recipes_of
-from .watcher import Watcher
+from ._base import DONE, FAILED, INTERRUPTED, UsageError
+from .data import data_file, known_makers
+from .flags import AbstractProblemCommand, Count, Name, Only, check_minutes, check_seeds
+from .output import as_json, free_folder, print_result, write_page
+from .problem_argument import load_problem, name_of
+from .recipe import OperatorFlags, dtype_asked, new_operator_recipe, new_recipe
 
-_MINUTES = 1.0  # for each run, if neither time nor steps are given
-_SEEDS = 5
+_POLICIES = f"POLICY or POLICY:POTENTIAL: {listed(known_policies())}; "
+_POLICIES += f"with --data {', '.join(operator_methods())}"
+_DATA = f"Train operators on a file of pairs, or on {listed(known_makers())}"
+_WITH_RESUME = ("target", "data", "resume", "only", "jobs", "seeds", "json", "debug")
+_ONLY_DATA = ("scale", "model", "batch")
+_SHARED = ("steps", "resample_every", "dtype")  # by problems and data
 
 
 @dataclasses.dataclass(frozen=True)
-class Compare(AbstractCommand):
-    """Solve a problem, or train an operator, with several policies, fairly: every arm
-    has the same network and budget for a seed, and but for a published baseline the
-    same optimizer.
+class Compare(AbstractProblemCommand):
+    """Compare policies on a problem, or on data for operators, with equal budgets.
 
-    Runs go on side by side, each with its share of the machine.
+    For a seed every method has the same network, points and time; only the policy
+    differs. Runs go on side by side, each with its share of the machine.
     """
 
-    target: Annotated[
-        Target,
-        arg(
-            help="FILE.py or a problem by name; for operators a file of pairs (.h5, "
-            f".npz, .mat) or {listed(known_makers())}",
-        ),
-    ] = None
-    policies: Annotated[
-        str | None,
-        arg(
-            metavar="A,B,C",
-            help=f"POLICY or POLICY:POTENTIAL: {listed(known_policies())}; for "
-            f"operators {', '.join(known_arms())}",
-            help_behavior_hint="",
-        ),
-    ] = None
-    param: Assignments = ()
-    recipe: OmitArgPrefixes[RecipeFlags] = RecipeFlags()
+    data: Annotated[Name, arg(metavar="FILE|NAME", help=_DATA)] = None
+    policies: Annotated[Name, arg(metavar="A,B,C", help=_POLICIES)] = None
     scale: Name = None
-    """For operators: paper, laptop or tiny, of data that are made."""
+    """With --data: size of generated data: paper, laptop or tiny."""
     model: Name = None
-    """For operators: the network."""
+    """With --data: the network."""
     batch: Count = None
-    """For operators: samples in a step."""
-    minutes: Minutes = None
-    """Minutes at most for each run; for a problem without `--steps` one."""
-    seed: int = 0
-    """The first seed."""
+    """With --data: samples per step."""
     seeds: Count = None
-    """So many seeds, the same for every arm; 5 unless given. With `--resume` as many as
-    there were, or more."""
+    """Number of consecutive seeds, the same for every method (default: 5)."""
     jobs: Count = None
-    """Runs at a time; as many as there are cores and memory for if not given."""
-    out: Folder = None
-    """The folder, runs/compare-NAME unless given."""
-    resume: Folder = None
-    """Finish what is missing in such a folder."""
+    """Number of runs at a time (default: as many as cores and memory allow)."""
     only: Only = None
-    diagnose: float = 0.05
-    """Share of the time for looking at gradients, residuals and weights; 0 for none."""
-    json: Switch = False
-    """Print the result as one JSON object, the last line."""
 
+    @override
     def run(self) -> int:
-        """Solves with all arms and seeds, tells, draws."""
-        done = carry_out(self)
-        _tell(self, done.content, done.folder)
-        write_page(done.folder.path, raises=self.debug)
-        if done.is_stopped:
-            words = ["vrba", "compare", "--resume", str(done.folder.path)]
-            words += [] if self.only is None else ["--only", self.only]
-            again = shlex.join(words)
-            sys.stderr.write(f"Stopped, and all is saved. To go on: {again}\n")
-            return INTERRUPTED
-        return FAILED if done.content["failures"] else DONE
-
-
-@dataclasses.dataclass(frozen=True)
-class Outcome:
-    """What a comparison has come to; it may have been stopped."""
-
-    folder: ComparisonFolder
-    content: dict[str, Any]
-    is_stopped: bool
-
-
-def carry_out(flags: Compare) -> Outcome:
-    """Makes all runs that are missing."""
-    _check(flags)
-    plan = _new(flags) if flags.resume is None else _resumed(flags, flags.resume)
-    folder, settings = ComparisonFolder(plan.out), plan.settings
-    only = pick_some("arm", flags.only, settings.arms)
-    describe = plan.subject.describe()
-    watcher, is_stopped = Watcher(folder, settings), False
-    watcher.recall(only)
-    folder.write(settings, describe, watcher.failures)
-    try:
-        tasks = watcher.tasks(only)
-        watcher.begin(describe["name"], tasks, plan.jobs)
-        is_stopped = run_all(
-            tasks,
-            jobs=plan.jobs,
-            num_threads=settings.num_threads,
-            on_end=watcher.on_end,
-            on_look=watcher.on_look,
-        )
-    finally:
-        watcher.board.close()
-        content = folder.write(settings, describe, watcher.failures)
-    return Outcome(folder, content, is_stopped)
-
-
-@dataclasses.dataclass(frozen=True)
-class _Plan:
-    """A comparison that is about to begin, or to go on."""
-
-    settings: Settings
-    subject: AbstractSubject
-    out: Path
-    jobs: int
+        _check(self)
+        with use_precision(_dtype(self)):
+            made = _begin(self) if self.resume is None else _resume(self, self.resume)
+        path = made.folder.path
+        text = text_of(made.content) + f"\nSee {path / PAGE}."
+        summary = lambda: as_json(made.content | {"folder": str(path)})
+        print_result(summary() if self.json else text)
+        write_page(path, raises=self.debug)
+        if not made.is_stopped:
+            return FAILED if made.content["failures"] else DONE
+        only = [] if self.only is None else ["--only", self.only]
+        again = shlex.join(["vrba", "compare", "--resume", str(path), *only])
+        sys.stderr.write(f"Stopped and saved. Resume with: {again}\n")
+        return INTERRUPTED
 
 
 def _check(flags: Compare) -> None:
-    """Refuses flags that do not fit."""
-    check_share(flags.diagnose)
-    given = {"--policy": flags.recipe.policy, "--potential": flags.recipe.potential}
-    for name, value in given.items():
-        if value is not None:
+    """Raise if flags contradict each other."""
+    for name in ("policy", "potential"):
+        if (value := getattr(flags.recipe, name)) is not None:
             raise UsageError(
-                f"`{name} {value}` would be the same in every arm: write it into "
+                f"`--{name} {value}` would be the same for every method: write it into "
                 "`--policies`, as in uniform,default:exponential."
             )
-    check_seeds(flags.seed, flags.seeds if flags.seeds is not None else _SEEDS)
+    num_seeds = DEFAULT_SEEDS if flags.seeds is None else flags.seeds
+    if flags.data is None:
+        flags.check_flags(num_seeds)
+    check_minutes(flags.minutes)
+    check_seeds(flags.seed, num_seeds)
+    if flags.data is not None and flags.target is not None:
+        raise UsageError("Give a problem or `--data`, not both.")
     if flags.jobs is not None and flags.jobs < 1:
         raise UsageError(f"`--jobs` must be at least 1, got {flags.jobs}.")
-    if flags.minutes is not None and not flags.minutes > 0:
-        raise UsageError(f"`--minutes` must be positive, got {flags.minutes:g}.")
-    if flags.resume is None and flags.target is None:
+    if flags.out is not None:
+        ComparisonFolder(flags.out).check_free()
+    kept = {name: getattr(flags, name) for name in (*_WITH_RESUME, "words")}
+    if flags.resume is not None and Compare(**kept) != flags:
         raise UsageError(
-            "Give a problem to solve: FILE.py, or one of "
-            f"{listed(known_problems())}; or go on with `--resume DIR`."
+            "`--resume` keeps the settings of the comparison: only TARGET, `--data`, "
+            "`--only`, `--jobs`, `--seeds` and `--json` can be given with it."
         )
-    if flags.out is not None and ComparisonFolder(flags.out).file.exists():
-        raise UsageError(
-            f"`{flags.out}` already holds a comparison: go on with `--resume "
-            f"{flags.out}`, or choose another folder."
-        )
+
+
+def _dtype(flags: Compare) -> str:
+    """The precision of a comparison, new or stored."""
+    asked = (flags.recipe.dtype, flags.recipe.recipe)
     if flags.resume is not None:
-        kept = ("target", "resume", "only", "jobs", "seeds", "json", "debug", "words")
-        own = Compare(**{name: getattr(flags, name) for name in kept})
-        if own != flags:
-            raise UsageError(
-                "`--resume` goes on with the settings of the comparison: only TARGET, "
-                "`--only`, `--jobs`, `--seeds` and `--json` can be given with it."
-            )
+        stored = ComparisonFolder(flags.resume).read()[0].flags
+        asked = (stored.get("dtype"), stored.get("recipe"))
+    return dtype_asked(*asked)
 
 
-def settings_of(flags: Compare) -> Settings:
-    """What a new comparison would be asked for."""
-    return _new(flags).settings
-
-
-def _new(flags: Compare) -> _Plan:
-    minutes, target = flags.minutes, flags.target or ""
-    with use_precision(dtype_asked(flags.recipe.dtype, flags.recipe.recipe)):
-        subject = _subject(flags, target)
-        if subject.command == "solve" and (minutes, flags.recipe.steps) == (None, None):
-            minutes = _MINUTES
-        recipes = recipes_of(subject, flags.policies, minutes)
-        most = max(map(subject.bytes_of, recipes.values()))
-    name = Path(target).stem if subject.command == "train" else name_of(target)
+def _begin(flags: Compare) -> Made:
+    case, run_flags = _case_and_flags(flags)
+    policies = None if flags.policies is None else flags.policies.split(",")
+    recipes = methods_of(case, policies)
+    target = flags.data or flags.target or ""
+    name = name_of(target) if flags.data is None else Path(target).stem
     out = flags.out or free_folder(Path("runs") / f"compare-{name}")
-    num_seeds = flags.seeds or _SEEDS
-    jobs = flags.jobs or choose_jobs(num_seeds * len(recipes), most)
-    given = subject.flags | {"minutes": minutes}
-    if subject.command == "solve":
-        given |= {"diagnose": flags.diagnose}
-    settings = Settings(
-        subject.command,
-        target,
-        flags.param,
-        tuple(recipes),
-        flags.seed,
-        num_seeds,
-        {name: value for name, value in given.items() if value is not None},
-        share_of_cores(jobs),
+    return compare_in_processes(
+        case,
+        recipes,
+        ComparisonFolder(out),
+        target=target,
+        param=flags.param,
+        flags=run_flags,
+        first_seed=flags.seed,
+        num_seeds=flags.seeds or DEFAULT_SEEDS,
+        jobs=flags.jobs,
+        only=flags.only,
     )
-    return _Plan(settings, subject, out, jobs)
 
 
-def _subject(flags: Compare, target: str) -> AbstractSubject:
-    """What is compared; flags that are for the other kind are refused."""
-    own = {name: getattr(flags, name) for name in ("scale", "model", "batch")}
-    both = ("steps", "resample_every", "dtype")
-    given = dataclasses.asdict(flags.recipe)
-    if is_data(target, flags.scale):
-        others = {name: v for name, v in given.items() if name not in both}
-        others |= {"param": flags.param or None}
-        if flags.diagnose != Compare.diagnose:
-            others["diagnose"] = flags.diagnose
-        _refuse(others, f"problems, and `{target}` is data")
-        scale = own.pop("scale")
-        shared = {name: given[name] for name in both}
-        pairs = open_pairs(data_file(target, scale))
-        return Pairing(pairs, target, scale, OperatorFlags(**own, **shared))
-    _refuse(own, f"operators, and `{target}` is a problem")
-    return Equation(target, flags.param, flags.recipe)
+def _resume(flags: Compare, path: Path) -> Made:
+    case, target = _stored_case(flags, path), flags.data or flags.target
+    settings: dict[str, Any] = {"jobs": flags.jobs, "only": flags.only}
+    settings |= {"target": target, "num_seeds": flags.seeds}
+    return resume_in_processes(case, ComparisonFolder(path), **settings)
+
+
+def _case_and_flags(flags: Compare) -> tuple[AbstractCase, dict[str, Any]]:
+    """What is compared, with the shared recipe, and the flags of every run."""
+    recipe = dataclasses.asdict(flags.recipe)
+    own = {name: getattr(flags, name) for name in _ONLY_DATA}
+    if flags.data is None:
+        _refuse(own, "data: leave it out, or give `--data`")
+        minutes = flags.minutes
+        if minutes is None and flags.recipe.steps is None:
+            minutes = DEFAULT_MINUTES
+        problem = load_problem(flags.target or "", flags.param)
+        made = new_recipe(flags.recipe, problem, minutes, None)
+        given = recipe | {"minutes": minutes, "diagnose": flags.diagnose}
+        return ProblemCase(problem, made), given
+    shared = {name: recipe.pop(name) for name in _SHARED}
+    diagnose = None if flags.diagnose == Compare.diagnose else flags.diagnose
+    only_problem = recipe | {"param": flags.param or None, "diagnose": diagnose}
+    _refuse(only_problem, "problems: leave it out, or `--data`")
+    given = own | shared
+    pairs = open_pairs(data_file(flags.data, given.pop("scale")))
+    made = new_operator_recipe(OperatorFlags(**given), pairs)
+    given |= {"scale": flags.scale, "minutes": flags.minutes}
+    return DataCase(pairs, made, flags.data), given
+
+
+def _stored_case(flags: Compare, path: Path) -> AbstractCase:
+    """What a stored comparison compares, to see whether it has changed."""
+    settings, _ = ComparisonFolder(path).read()
+    target = flags.data or flags.target or settings.typed_target()
+    if settings.command == "train":
+        pairs = open_pairs(data_file(target, settings.flags.get("scale")))
+        return DataCase(pairs, default_operator_recipe(pairs), target)
+    problem = load_problem(target, settings.param)
+    return ProblemCase(problem, Recipe())
 
 
 def _refuse(flags: dict[str, Any], what: str) -> None:
     for name, value in flags.items():
         if value is not None:
-            raise UsageError(f"`--{name}` is for {what}: leave it out.")
-
-
-def _resumed(flags: Compare, out: Path) -> _Plan:
-    """As it was; also the threads of a run, on which its rounding may depend."""
-    settings, described = ComparisonFolder(out).read()
-    if flags.target is not None:
-        settings = dataclasses.replace(settings, target=flags.target)
-    if flags.seeds is not None:
-        if flags.seeds < settings.num_seeds:
-            raise UsageError(
-                f"`--seeds {flags.seeds}` is less than the {settings.num_seeds} of "
-                f"`{out}`: leave it out, or give more."
-            )
-        settings = dataclasses.replace(settings, num_seeds=flags.seeds)
-    asked = (settings.flags.get("dtype"), settings.flags.get("recipe"))
-    with use_precision(dtype_asked(*asked)):
-        if settings.command == "train":
-            scale = settings.flags.get("scale")
-            pairs = open_pairs(data_file(settings.target, scale))
-            subject = Pairing(pairs, settings.target, scale, OperatorFlags())
-        else:
-            subject = Equation(settings.target, settings.param, RecipeFlags())
-    is_alike = is_same_data if settings.command == "train" else is_same_description
-    if not is_alike(described, json.loads(as_json(subject.describe()))):
-        raise UsageError(
-            f"`{settings.target}` has changed since `{out}` was begun: arms would not "
-            "have had the same to do. Begin a new comparison."
-        )
-    jobs = flags.jobs or max(1, share_of_cores(settings.num_threads))
-    return _Plan(settings, subject, out, jobs)
-
-
-def _tell(flags: Compare, content: dict[str, Any], folder: ComparisonFolder) -> None:
-    """The result on standard output."""
-    text = text_of(content) + f"\nSee {folder.path}, above all {PAGE}.\n"
-    if flags.json:
-        text = as_json(content | {"folder": str(folder.path)}) + "\n"
-    sys.stdout.write(text)
-    sys.stdout.flush()
+            raise UsageError(f"`--{name.replace('_', '-')}` is for {what}.")

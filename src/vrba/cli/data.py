@@ -10,12 +10,12 @@ from typing_extensions import override
 from tyro.conf import Positional, arg
 
 from .. import data
+from ..compare import listed, named_in, pick
 from ..core import kebab_case
 from ..data import AbstractMaker, Pairs, open_pairs, write_pairs
 from ..runs import TRAIN, RunFolder
 from ._base import DONE, AbstractCommand, UsageError
 from .flags import Assignments, File, Switch
-from .names import known_problems, listed, named_in, pick
 from .output import as_json, print_result
 from .problem_argument import parse_settings
 
@@ -106,18 +106,6 @@ def _moments(array: Any, num_rows: int) -> tuple[float, float]:
         variance_sum += np.var(part) * part.size + gap**2 * count * part.size / total
         mean, count = mean + gap * part.size / total, total
     return float(mean), float(np.sqrt(variance_sum / count))
-
-
-def is_data(target: str | None, scale: str | None) -> bool:
-    """Whether the argument is operator data: a file of pairs, or the name of data.
-
-    A name of both data and a problem means data if `scale` is given.
-    """
-    plain = (target or "").casefold()
-    if Path(plain).suffix in _SUFFIXES:
-        return True
-    is_problem = plain in known_problems() and scale is None
-    return plain in known_makers() and not is_problem
 
 
 def data_file(target: str, scale: str | None) -> Path:

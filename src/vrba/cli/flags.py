@@ -10,9 +10,7 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import OmitArgPrefixes, Positional, Suppress, UseAppendAction, arg
 
-from ..runs import LAST_SEED
-from ._base import AbstractCommand, UsageError
-from .names import (
+from ..compare import (
     known_optimizers,
     known_policies,
     known_potentials,
@@ -20,6 +18,8 @@ from .names import (
     known_recipes,
     listed,
 )
+from ..runs import LAST_SEED
+from ._base import AbstractCommand, UsageError
 
 Name = Annotated[str | None, arg(metavar="NAME", help_behavior_hint="")]
 Count = Annotated[int | None, arg(metavar="N", help_behavior_hint="")]
@@ -43,7 +43,7 @@ Only = Annotated[
     str | None,
     arg(
         metavar="A,B",
-        help="Run only these arms (policies); keep the results of the others.",
+        help="Run only these methods; keep the results of the others.",
         help_behavior_hint="",
     ),
 ]

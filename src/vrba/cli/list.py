@@ -15,11 +15,7 @@ from tyro.conf import Positional, arg
 import vrba
 
 from .. import adapt, domains, models, optim
-from ..problems import conditions
-from ._base import DONE, AbstractCommand
-from .data import known_makers
-from .flags import Switch
-from .names import (
+from ..compare import (
     classes_in,
     known_optimizers,
     known_policies,
@@ -28,6 +24,10 @@ from .names import (
     known_recipes,
     pick,
 )
+from ..problems import conditions
+from ._base import DONE, AbstractCommand
+from .data import known_makers
+from .flags import Switch
 from .output import as_json, print_result
 from .recipe import known_models
 

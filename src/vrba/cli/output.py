@@ -1,7 +1,5 @@
 """What commands print and write: results, pages, and how to resume a run."""
 
-import json
-import math
 import shlex
 import statistics
 import sys
@@ -10,6 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from ..compare import as_json as as_json
 from ..pinn import Solution, disagreement
 from ..runs import (
     AbstractCallback,
@@ -92,20 +91,6 @@ def sentence(solutions: Sequence[Solution], best: int) -> str:
     )
 
 
-def as_json(values: dict[str, Any], indent: int | None = None) -> str:
-    """One line unless indented; numbers that are not finite become null."""
-    return json.dumps(_finite(values), allow_nan=False, indent=indent)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(part) for part in value]
-    is_bad_number = isinstance(value, float) and not math.isfinite(value)
-    return None if is_bad_number else value
-
-
 def print_result(text: str) -> None:
     """Print to standard output at once."""
     sys.stdout.write(text + "\n")
@@ -161,7 +146,7 @@ def progress(
 
 def write_page(run: Path, *, raises: bool) -> None:
     """Write the report of a run; print a warning if a figure fails."""
-    from ..report import write_report  # imports matplotlib
+    from ..compare import write_report  # imports matplotlib
 
     try:
         write_report(run)

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ..compare import known_problems, pick
 from ..core import InputError, kebab_case
 from ..problems import Problem
 from ._base import UsageError
-from .names import known_problems, pick
 
 _WORDS = {"true": True, "false": False, "none": None}
 _PLAIN = {"float", "int", "bool", "str", "NoneType"}

@@ -10,6 +10,19 @@ from tyro.conf import arg
 
 from .. import models, operators, pinn
 from ..adapt import AbstractPolicy, AbstractPotential, AbstractTimed
+from ..compare import (
+    along_time,
+    known_optimizers,
+    known_potentials,
+    known_recipes,
+    listed,
+    make_policy,
+    named_in,
+    operator_methods,
+    pick,
+    with_operator_method,
+    with_potential,
+)
 from ..core import InputError, describe, rebuild, use_precision
 from ..data import Pairs
 from ..models import MLP, AbstractArchitecture, AbstractOperatorArchitecture
@@ -27,17 +40,6 @@ from ..problems import Formulation, Problem
 from ..runs import SOLVE, TRAIN, RunFolder, load_best
 from ._base import UsageError
 from .flags import Count, Dtype, Name, RecipeFlags, in_flags
-from .names import (
-    along_time,
-    known_optimizers,
-    known_potentials,
-    known_recipes,
-    listed,
-    make_policy,
-    named_in,
-    pick,
-    with_potential,
-)
 
 _FLAGS = {
     "num_points": "--points",
@@ -251,10 +253,6 @@ _WEIGHTS: dict[str, Callable[[OperatorRecipe, Pairs], OperatorRecipe]] = {
     "coarse": methods.coarse_weights,
     "half": methods.half_precision_weights,
 }
-_UNIFORM = {
-    "uniform": methods.uniform,
-    "uniform-as-published": methods.uniform_as_published,
-}
 
 
 def known_models() -> dict[str, type[AbstractOperatorArchitecture]]:
@@ -267,17 +265,12 @@ def known_losses() -> dict[str, type[AbstractFunctionLoss]]:
     return named_in(operators, AbstractFunctionLoss)
 
 
-def known_arms() -> tuple[str, ...]:
-    """Operator policies by name: uniform ones, and one for each potential."""
-    return (*_UNIFORM, *known_potentials())
-
-
 @dataclasses.dataclass(frozen=True)
 class OperatorFlags:
     """Defaults depend on the data."""
 
     model: Annotated[Name, arg(help=listed(known_models()))] = None
-    policy: Annotated[Name, arg(help=", ".join(known_arms()))] = None
+    policy: Annotated[Name, arg(help=", ".join(operator_methods()))] = None
     loss: Annotated[Name, arg(help=listed(known_losses()))] = None
     batch: Count = None
     """Number of samples in a step."""
@@ -305,22 +298,13 @@ def new_operator_recipe(flags: OperatorFlags, pairs: Pairs) -> OperatorRecipe:
         if flags.model is not None:
             model = fitted_model(pick("model", flags.model, known_models()), pairs)
         recipe = default_operator_recipe(pairs, flags.steps, model)
-        recipe = with_arm(recipe, flags.policy)
+        if flags.policy is not None:
+            recipe = with_operator_method(recipe, flags.policy)
         if flags.weights is not None:
             recipe = pick("kind of weights", flags.weights, _WEIGHTS)(recipe, pairs)
         recipe = dataclasses.replace(recipe, **_given(new))
         check_samples(recipe, pairs)
         return recipe
-
-
-def with_arm(recipe: OperatorRecipe, name: str | None) -> OperatorRecipe:
-    """The recipe with the policy of this name."""
-    if name is None:
-        return recipe
-    arm = pick("policy", name, {known: known for known in known_arms()})
-    if arm in _UNIFORM:
-        return _UNIFORM[arm](recipe)
-    return methods.adaptive(recipe, known_potentials()[arm]())
 
 
 def resumed_operator_recipe(run: Path, steps: int | None) -> OperatorRecipe:

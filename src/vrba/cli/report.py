@@ -35,7 +35,7 @@ class Report(AbstractCommand):
 
     @override
     def run(self) -> int:
-        from ..report import write_report  # imports matplotlib
+        from ..compare import write_report  # imports matplotlib
 
         if not self.runs:
             raise UsageError("Give a run folder, as in `vrba report runs/demo`.")

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from typing_extensions import override
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
+from ..compare import listed
 from ..core import use_precision
 from ..data import open_pairs
 from ..operators import Operator, OperatorRecipe, train_operator
@@ -14,7 +15,6 @@ from ..runs import TRAIN, RunFolder, stop_advice
 from ._base import AbstractCommand, UsageError
 from .data import known_makers, open_target
 from .flags import Folder, Minutes, Name, Switch, check_minutes
-from .names import listed
 from .output import (
     as_json,
     check_new,

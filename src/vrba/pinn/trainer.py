@@ -200,10 +200,11 @@ class Trainer(AbstractTrainer):
             optimizer=_optimizer_name(recipe.optimizer),
             first_step=int(state.num_steps),
             max_steps=recipe.max_steps or 0,
-            disk_bytes=3 * max(map(self._state_bytes, range(self.num_stages))),
+            disk_bytes=3 * max(map(self.state_bytes, range(self.num_stages))),
         )
 
-    def _state_bytes(self, stage: int) -> int:
+    def state_bytes(self, stage: int) -> int:
+        """The size of the state in a stage of the optimizer."""
         leaves = jax.tree.leaves(jax.eval_shape(lambda: self.state_template(stage)))
         return sum(leaf.size * leaf.dtype.itemsize for leaf in leaves)
 

@@ -122,3 +122,15 @@ def links(targets: Mapping[str, str]) -> str:
         f'<a href="{escape(address)}">{escape(name)}</a>'
         for name, address in targets.items()
     )
+
+
+def markdown_table(rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table with aligned columns; the first row is the header."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    line = lambda cells: "| " + " | ".join(cells) + " |"
+    padded = [
+        line([cell.ljust(width) for cell, width in zip(row, widths, strict=True)])
+        for row in rows
+    ]
+    rule = line(["-" * width for width in widths])
+    return "\n".join([padded[0], rule, *padded[1:]]) + "\n"

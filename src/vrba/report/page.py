@@ -1,15 +1,13 @@
 """The page of a run, and the writer of any page: one file that needs nothing else."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from ..core import InputError, format_duration, write_atomically
 from ..diagnose import find_warnings
 from ..runs import RunRecord, stop_advice
-from .comparison_page import page_of_comparison
-from .exhibit import page_of_exhibit
 from .figures import figures_of, write_figure
 from .markup import (
     PAGE,
@@ -27,7 +25,6 @@ from .markup import (
     table,
 )
 from .measures import diagnosis_rows, error_rows
-from .several import FILE, ComparisonRecord
 from .svg import panels_as_svg
 
 Folder = str | os.PathLike[str]
@@ -38,23 +35,18 @@ _NOT_SETTINGS = ("class", "code", "command", "format_version", "kind", "layout")
 )
 
 
-def write_report(run: Any, out: Folder | None = None) -> Path:
+def write_run_report(run: Any, out: Folder | None = None) -> Path:
     """Write `report.html` and `figures/` of a run and return the path of the page.
 
-    `run` is a run folder, a `RunRecord`, a solution with a folder, or the folder of a
-    comparison. A list of runs makes one page that compares them. The page is written
-    into `out`, by default into the folder of the run; a list needs `out`.
+    `run` is a run folder, a `RunRecord`, or a solution with a folder. The page is
+    written into `out`, by default into the folder of the run.
     """
-    path = _write_comparison(run, out)
-    if path is not None:
-        return path
-    run = run[0] if isinstance(run, list | tuple) else run
     record = run if isinstance(run, RunRecord) else RunRecord.read(folder_of(run))
     return write_page(page_of_run(record), Path(out or record.path))
 
 
 def folder_of(run: Any) -> Path:
-    """The folder of a run that is given as in `write_report`."""
+    """The folder of a run that is given as in `write_run_report`."""
     if isinstance(run, RunRecord):
         return run.path
     path = getattr(run, "run", run)  # the attribute of a solution
@@ -180,43 +172,3 @@ def _format_value(value: Any) -> str:
         ]
         return ", ".join(inner) or "none"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-# Pages of several runs. Everything below belongs to `compare` and `paper`, which write
-# their pages with `write_page`; without it, `write_report` writes the page of a run.
-
-
-def _write_comparison(run: Any, out: Folder | None) -> Path | None:
-    """Write the page of a comparison; None if `run` is a single run."""
-    if isinstance(run, list | tuple) and len(run) != 1:
-        if not run or out is None:
-            raise InputError(
-                f"`out` must be the folder for the page of {len(run)} runs, got {out}."
-            )
-        records = [
-            one if isinstance(one, RunRecord) else RunRecord.read(folder_of(one))
-            for one in run
-        ]
-        comparison, out = ComparisonRecord.of_runs(records), Path(out)
-    else:
-        (one,) = run if isinstance(run, list | tuple) else (run,)
-        path = folder_of(one)
-        if isinstance(one, RunRecord) or not (path / FILE).exists():
-            return None
-        comparison, out = ComparisonRecord.read(path), Path(out or path)
-    return write_page(page_of_comparison(comparison, out), out)
-
-
-def write_exhibit(
-    content: Mapping[str, Any],
-    comparisons: Sequence[Folder],
-    pictures: Sequence[str],
-    out: Folder,
-) -> Path:
-    """Write the page of a table or figure of a paper into `out`.
-
-    `content` has its rows, `comparisons` are the folders of their runs, and `pictures`
-    names the figures of these that are shown.
-    """
-    found = {str(path): ComparisonRecord.read(path) for path in comparisons}
-    return write_page(page_of_exhibit(content, found, pictures, Path(out)), Path(out))

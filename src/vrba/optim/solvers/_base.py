@@ -40,6 +40,11 @@ class AbstractSolver(eqx.Module):
     def is_compiled(self) -> bool:
         """Whether a step can be compiled."""
 
+    @property
+    @abc.abstractmethod
+    def num_matrices(self) -> int:
+        """How many matrices of `params` by `params` numbers a step holds at most."""
+
     @abc.abstractmethod
     def assemble(
         self, objective: AbstractLeastSquares, params: Any, relative_damping: Scalar

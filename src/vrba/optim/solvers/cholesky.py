@@ -56,6 +56,12 @@ class Cholesky(AbstractCholesky):
     def is_compiled(self) -> bool:
         return True
 
+    @property
+    @override
+    def num_matrices(self) -> int:
+        """`J'J`, the products of a block, and factors on both branches."""
+        return 6
+
     @override
     def assemble(
         self, objective: AbstractLeastSquares, params: Any, relative_damping: Scalar

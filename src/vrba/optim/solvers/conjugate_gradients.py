@@ -50,6 +50,12 @@ class ConjugateGradients(AbstractSolver):
     def is_compiled(self) -> bool:
         return True
 
+    @property
+    @override
+    def num_matrices(self) -> int:
+        """Only products with `J`."""
+        return 0
+
     @override
     def assemble(
         self, objective: AbstractLeastSquares, params: Any, relative_damping: Scalar

@@ -60,6 +60,12 @@ class HostCholesky(AbstractCholesky):
     def is_compiled(self) -> bool:
         return False
 
+    @property
+    @override
+    def num_matrices(self) -> int:
+        """`J'J` or `R`, its factor, and what QR works on."""
+        return 4
+
     @override
     def assemble(
         self, objective: AbstractLeastSquares, params: Any, relative_damping: Scalar

@@ -9,18 +9,16 @@ import pytest
 from rich.console import Console
 from scipy import stats
 
+from vrba.compare import comparison_rows, comparison_sentence, pair, spread
 from vrba.core import append_line, read_last_line
 from vrba.report import (
     Board,
-    band,
-    comparison_sentence,
-    comparison_table,
     format_number,
-    pair,
+    markdown_table,
     plot_comparison,
     plot_published,
-    spread,
 )
+from vrba.report.figures.comparison import band
 
 
 def by_seed(*values):
@@ -101,13 +99,13 @@ def test_not_a_number_is_the_worst():
     ("ratios", "words"),
     [
         ((), "no seed was run both with it and with uniform"),
-        ((0.1,), "0.1 times the error of uniform with one seed, from which nothing"),
-        ((0.5, 2.0), "no difference that stands out"),
-        ((0.5, 0.4, 0.6), "lower with every seed. Between equal methods chance does "),
+        ((0.1,), "0.1 times the error of uniform with one seed, which shows nothing"),
+        ((0.5, 2.0), "no significant difference"),
+        ((0.5, 0.4, 0.6), "lower with every seed. Between equal methods this "),
         ((0.5, 0.4, 0.6), "1 time in 4: a hint"),
         ((2.0,) * 5, "higher with every seed. "),
         ((2.0,) * 5, "1 time in 16: a hint"),
-        ((0.5,) * 8, "0.5 to 0.5): lower, beyond the spread (99 % confidence)."),
+        ((0.5,) * 8, "0.5 to 0.5): significantly lower (99 % confidence)."),
     ],
 )
 def test_sentence_never_overstates(ratios, words):
@@ -118,11 +116,13 @@ def test_sentence_never_overstates(ratios, words):
 def test_table_has_medians_and_ends():
     run = {"last": 2e-3, "residual_l2": 3e-4, "step": 100, "seconds": 7.25}
     runs = [run | {"selected": value} for value in (1e-3, 2e-9, 3e-3)]
-    arms = {"uniform": runs, "rad": runs[1:2], "vrba": []}
-    lines = comparison_table(arms, "error", floor=1e-8).splitlines()
+    arms = {"uniform": runs, "rad": runs[1:2], "default": []}
+    rows = comparison_rows(arms, "error", floor=1e-8)
+    lines = markdown_table(rows).splitlines()
     assert [line.count("|") for line in lines] == [8] * 5
     assert len({len(line) for line in lines}) == 1
-    cells = [cell.strip() for cell in lines[2].split("|")[1:-1]]
+    assert [cell.strip() for cell in lines[2].split("|")[1:-1]] == rows[1]
+    cells = rows[1]
     assert cells[:4] == ["uniform", "3", "1.0e-3 [<1.0e-8, 3.0e-3]", "2.0e-3"]
     assert cells[5:] == ["100", "7.2"]
     assert "<1.0e-8 " in lines[3] and "[" not in lines[3]
@@ -204,7 +204,7 @@ def test_published_curves_are_in_the_colour_of_their_arm():
     assert published.get_linestyle() == vrba.get_linestyle()
     assert published.get_linewidth() < vrba.get_linewidth()
     texts = [text.get_text() for text in panel.get_legend().get_texts()]
-    assert texts == ["uniform", "vrba", "thin: published"]
+    assert texts == ["uniform", "vrba", "thin: as published"]
 
 
 def test_both_panels_show_all_of_every_line():

@@ -1,4 +1,4 @@
-"""What several seeds say of two methods, and what they cannot say."""
+"""Statistics over seeds: spread, and ratios of two methods paired by seed."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ Number = float | int
 
 
 class Spread(NamedTuple):
-    """The middle of some numbers, and their ends."""
+    """Median, minimum and maximum."""
 
     median: float
     lowest: float
@@ -20,8 +20,8 @@ class Spread(NamedTuple):
 
 
 class Paired(NamedTuple):
-    """Ratios to a baseline, seed by seed: their median, an interval for the true
-    median, and how often such an interval holds it."""
+    """Ratios to a baseline with the same seed: their median, a confidence interval for
+    the true median, and its confidence."""
 
     ratios: tuple[float, ...]
     median: float
@@ -31,17 +31,17 @@ class Paired(NamedTuple):
 
     @property
     def is_lower(self) -> bool:
-        """Whether the whole interval lies below one."""
+        """Whether the interval lies below one."""
         return len(self.ratios) > 1 and self.upper < 1
 
     @property
     def is_higher(self) -> bool:
-        """Whether the whole interval lies above one."""
+        """Whether the interval lies above one."""
         return len(self.ratios) > 1 and self.lower > 1
 
 
 def spread(values: Sequence[Number]) -> Spread:
-    """Median, lowest and highest; what is not a number counts as infinitely large."""
+    """Median, minimum and maximum; NaN counts as infinite."""
     numbers = [_size(value) for value in values]
     return Spread(float(np.median(numbers)), min(numbers), max(numbers))
 
@@ -49,18 +49,18 @@ def spread(values: Sequence[Number]) -> Spread:
 def pair(
     values: Mapping[int, Number], baseline: Mapping[int, Number], floor: Number = 0.0
 ) -> Paired | None:
-    """Compares two methods by the seeds that both have; none if there is no such seed.
+    """Compare two methods by the seeds that both have; `None` without such a seed.
 
-    Values below `floor` cannot be told apart and count as `floor`. The interval is that
-    of the sign test: between the k-th lowest and the k-th highest ratio, with the
-    largest k that gives a confidence of 95 %. Up to five seeds there is none, and it is
-    the range of the ratios, with a confidence of `1 - 2**(1 - n)`.
+    Values below `floor` count as `floor`. The interval is that of the sign test:
+    between the k-th lowest and the k-th highest ratio, with the largest k that gives
+    a confidence of 95 %. With up to five seeds no k does: the interval is then the
+    range of the ratios, with a confidence of `1 - 2**(1 - n)`.
     """
     seeds = sorted(values.keys() & baseline.keys())
     if not seeds:
         return None
-    above = lambda value: max(_size(value), float(floor))
-    ratios = np.sort([_ratio(above(values[s]), above(baseline[s])) for s in seeds])
+    bounded = lambda value: max(_size(value), float(floor))
+    ratios = np.sort([_ratio(bounded(values[s]), bounded(baseline[s])) for s in seeds])
     rank = _rank(len(seeds))
     return Paired(
         tuple(map(float, ratios)),
@@ -72,15 +72,15 @@ def pair(
 
 
 def _rank(num_seeds: int) -> int:
-    """How far from the ends the interval's own ends may be."""
+    """The k of the interval."""
     ranks = range(1, num_seeds // 2 + 1)
     fitting = [k for k in ranks if _confidence(num_seeds, k) >= WANTED_CONFIDENCE]
     return max(fitting, default=1)
 
 
 def _confidence(num_seeds: int, rank: int) -> float:
-    """The probability that fewer than `rank` of so many fair coins show heads, and
-    likewise tails, taken from one."""
+    """One minus the probability that fewer than `rank` of `num_seeds` fair coins show
+    heads, or fewer show tails."""
     outside = sum(math.comb(num_seeds, heads) for heads in range(rank))
     return 1 - 2 * outside / 2**num_seeds
 
@@ -96,7 +96,7 @@ def _ratio(value: float, baseline: float) -> float:
 
 
 def _middle(ordered: np.ndarray) -> float:
-    """The middle one, or the geometric mean of the two: half and double cancel."""
+    """The median; of an even number the geometric mean of the middle two."""
     middle = ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1]
     if np.min(middle) <= 0 or np.isinf(np.max(middle)):
         return float(np.max(middle))

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from .. import adapt, optim, problems
 from ..adapt import presets
 from ..core import kebab_case
-from ..train import Recipe, published
+from ..pinn import Recipe, published
 from ._base import UsageError
 
 _T = TypeVar("_T")

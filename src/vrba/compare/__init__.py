@@ -1,0 +1,5 @@
+"""Compare policies on equal budgets, paired by seed."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
