@@ -10,14 +10,14 @@ import sys
 
 import vrba
 
-POTENTIAL = vrba.Custom(lambda s: s**2 + s**4)
+POTENTIAL = vrba.adapt.Custom(lambda s: s**2 + s**4)
 
 
 def solve(problem: vrba.Problem, **settings) -> vrba.Solution:
     """A solution with points drawn by the potential."""
     policy = vrba.Sampling(
         POTENTIAL,
-        temperature=vrba.SolveTemperature(),
+        temperature=vrba.adapt.SolveTemperature(),
         correction=vrba.Unbiased(),  # the plain mean square is what is minimised
     )
     recipe = vrba.Recipe(policy=policy, num_points=2048, pool_size=16384, max_steps=90)

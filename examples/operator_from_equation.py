@@ -7,7 +7,8 @@ function of the place and of which start it was, `solution(t, x, c1, c2, c3, c4)
 import jax.numpy as jnp
 import numpy as np
 
-from vrba import Ansatz, Box, PhysicsInformedDeepONet, Problem
+from vrba import Ansatz, Box, Problem
+from vrba.models import PhysicsInformedDeepONet
 
 NAMES = ("c1", "c2", "c3", "c4")  # what says which start: coordinates like any other
 

@@ -28,9 +28,9 @@ PICTURE = Path("out/sharp_front.png")
 POOL = np.mgrid[-1:1:128j, -1:1:256j].reshape(2, -1).T.astype("float32")
 GRID = np.mgrid[-1:1:201j, -1:1:1001j].reshape(2, -1).T.astype("float32")
 POOL_PASS = round(len(POOL) / (3 * BATCH))  # in steps: a gradient costs three passes
-DRAWS = vrba.WithReplacement()  # in random order, ready to be cut into batches
+DRAWS = vrba.adapt.WithReplacement()  # in random order, ready to be cut into batches
 ARMS = {
-    "uniform": vrba.Sampling(vrba.Linear(), draws=DRAWS),
+    "uniform": vrba.Sampling(vrba.adapt.Linear(), draws=DRAWS),
     "vrba": vrba.Sampling(vrba.Quadratic(), correction=vrba.Unbiased(), draws=DRAWS),
 }
 Runs = dict[str, list[dict[str, np.ndarray]]]
@@ -48,7 +48,9 @@ def train(seed: Array, policy: vrba.Sampling) -> dict[str, Array]:
     network_key, key = jax.random.split(jax.random.key(seed))
     network = eqx.nn.MLP(2, "scalar", 32, 3, jnp.tanh, key=network_key)
     params, static = eqx.partition(network, eqx.is_array)
-    is_uniform = isinstance(policy.potential, vrba.Linear)  # has nothing to look for
+    is_uniform = isinstance(
+        policy.potential, vrba.adapt.Linear
+    )  # has nothing to look for
     num_steps = NUM_STEPS + POOL_PASS * is_uniform
     schedule = optax.cosine_decay_schedule(LEARNING_RATE, NUM_ROUNDS * num_steps)
     optimizer, pool = optax.adam(schedule), jnp.asarray(POOL)

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 from rich.console import Console
+from vrba.report.summary import result_of, run_of, summarise
 
 from tests.cli.cases import call
 from tests.report.operator_cases import (
@@ -32,7 +33,6 @@ from vrba.report import (
     watch,
     write_report,
 )
-from vrba.report.summary import result_of, run_of, summarise
 
 ERRORS = make_errors()
 LEVELS = {"p50": 50, "p95": 95, "p99": 99, "max": 100}

@@ -11,8 +11,8 @@ import vrba
 from tests.rooms import concrete
 from vrba.adapt import draws
 
-DRAWS = [cls() for cls in concrete("vrba.adapt", vrba.AbstractDraw)]
-EXACT = [draw for draw in DRAWS if not isinstance(draw, vrba.WithoutReplacement)]
+DRAWS = [cls() for cls in concrete("vrba.adapt", vrba.adapt.AbstractDraw)]
+EXACT = [draw for draw in DRAWS if not isinstance(draw, vrba.adapt.WithoutReplacement)]
 by_name = lambda draw: type(draw).__name__
 
 
@@ -70,7 +70,7 @@ def test_same_key_same_points(draw):
 def test_systematic_counts_differ_by_less_than_one():
     mass = jnp.asarray(np.random.default_rng(2).exponential(size=77))
     keys = jax.random.split(jax.random.key(3), 300)
-    got = np.asarray(counts(vrba.Systematic(), mass, 200, keys))
+    got = np.asarray(counts(vrba.adapt.Systematic(), mass, 200, keys))
     expected = 200 * np.asarray(mass / mass.sum())
     assert np.all(got >= np.floor(expected - 1e-9))
     assert np.all(got <= np.ceil(expected + 1e-9))
@@ -90,7 +90,7 @@ def test_stratified_is_far_less_noisy_than_independent():
 def test_independent_draws_are_multinomial():
     mass = np.random.default_rng(4).exponential(size=20)
     keys = jax.random.split(jax.random.key(5), 3000)
-    got = np.asarray(counts(vrba.WithReplacement(), jnp.asarray(mass), 50, keys))
+    got = np.asarray(counts(vrba.adapt.WithReplacement(), jnp.asarray(mass), 50, keys))
     share = mass / mass.sum()
     np.testing.assert_allclose(got.var(axis=0), 50 * share * (1 - share), rtol=0.15)
     assert stats.chisquare(got.sum(axis=0), 50 * 3000 * share).pvalue > 1e-3
@@ -99,7 +99,9 @@ def test_independent_draws_are_multinomial():
 def test_without_replacement_is_successive_sampling():
     mass = np.array([1.0, 2.0, 3.0, 4.0])
     keys = jax.random.split(jax.random.key(6), 40_000)
-    got = np.asarray(counts(vrba.WithoutReplacement(), jnp.asarray(mass), 2, keys))
+    got = np.asarray(
+        counts(vrba.adapt.WithoutReplacement(), jnp.asarray(mass), 2, keys)
+    )
     assert got.max() == 1
     share = mass / mass.sum()
     pairs = share[:, None] * share[None, :] / (1 - share[:, None])
@@ -107,7 +109,7 @@ def test_without_replacement_is_successive_sampling():
     expected = pairs.sum(axis=0) + pairs.sum(axis=1)
     np.testing.assert_allclose(got.mean(axis=0), expected, atol=0.01)
     with pytest.raises(ValueError, match="num_points=5"):
-        vrba.WithoutReplacement().ids(jnp.asarray(mass), 5, key=jax.random.key(0))
+        vrba.adapt.WithoutReplacement().ids(jnp.asarray(mass), 5, key=jax.random.key(0))
 
 
 def test_stratified_does_not_fall_into_step_with_a_sobol_pool():
@@ -116,7 +118,7 @@ def test_stratified_does_not_fall_into_step_with_a_sobol_pool():
     pool = np.array([int(f"{i:012b}"[::-1], 2) for i in index]) / 4096
     mass = jnp.ones(4096)
     spread = {}
-    for draw in (vrba.Systematic(), vrba.Stratified()):
+    for draw in (vrba.adapt.Systematic(), vrba.adapt.Stratified()):
         ids = np.asarray(ids_of(draw, mass, 512, jax.random.key(7)))
         spread[by_name(draw)] = np.ptp(pool[ids])
     assert spread["Systematic"] < 0.2
@@ -125,7 +127,7 @@ def test_stratified_does_not_fall_into_step_with_a_sobol_pool():
 
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
 @pytest.mark.parametrize(
-    "draw", [vrba.Stratified(), vrba.WithReplacement()], ids=by_name
+    "draw", [vrba.adapt.Stratified(), vrba.adapt.WithReplacement()], ids=by_name
 )
 def test_ten_million_points(draw, dtype):
     """Strata of a large pool, and the places inside its blocks, come as they should."""
@@ -163,7 +165,7 @@ def test_without_replacement_resolves_heavy_points_of_large_pools():
     """A point with half the mass of a large pool comes first half the time."""
     num_points, num_draws = 2_000_000, 60
     mass = jnp.ones(num_points, jnp.float32).at[7].set(num_points - 1)
-    draw = vrba.WithoutReplacement()
+    draw = vrba.adapt.WithoutReplacement()
     ids = [ids_of(draw, mass, 1, jax.random.key(i))[0] for i in range(num_draws)]
     share = np.mean(np.asarray(ids) == 7)
     assert abs(share - 0.5) < 4 * np.sqrt(0.25 / num_draws)

@@ -22,7 +22,7 @@ levels = st.floats(0.05, 20)
 @pytest.mark.parametrize("name", list(POTENTIALS))
 @given(size=hnp.arrays(np.float64, 7, elements=st.floats(0, 10)), level=levels)
 def test_gap_is_zero_at_the_optimal_tilt(name, size, level):
-    both = vrba.duality(POTENTIALS[name], size, level)
+    both = vrba.adapt.duality(POTENTIALS[name], size, level)
     scale = 1 + np.abs(both.primal) + level
     np.testing.assert_allclose(both.gap / scale, 0, atol=1e-11)
     np.testing.assert_allclose(np.mean(both.weight), 1, rtol=1e-12)
@@ -31,7 +31,7 @@ def test_gap_is_zero_at_the_optimal_tilt(name, size, level):
 @pytest.mark.parametrize("name", list(POTENTIALS))
 @given(other=weights, level=levels)
 def test_every_other_tilt_stays_below(name, other, level):
-    both = vrba.duality(POTENTIALS[name], SIZE, level, tilt=other)
+    both = vrba.adapt.duality(POTENTIALS[name], SIZE, level, tilt=other)
     assert both.gap >= -1e-11 * (1 + abs(both.primal))
 
 
@@ -40,7 +40,7 @@ def test_primal_is_the_infimum_over_the_shift(name):
     potential = ADAPTIVE[name]
     base = RNG.dirichlet(np.ones(7))
     for level in (0.2, 1.5):
-        both = vrba.duality(potential, SIZE, level, base=base)
+        both = vrba.adapt.duality(potential, SIZE, level, base=base)
 
         @jax.jit
         def primal(shift, level=level, base=base):
@@ -59,19 +59,21 @@ def test_primal_is_the_infimum_over_the_shift(name):
 @pytest.mark.parametrize("name", list(ADAPTIVE))
 def test_risk_tends_to_the_maximum_as_the_temperature_falls(name):
     """Slip (c): with `q >= 0` on a pool no superlinear risk has another limit."""
-    risks = [float(vrba.duality(ADAPTIVE[name], SIZE, t).primal) for t in (1e-6, 1e-9)]
+    risks = [
+        float(vrba.adapt.duality(ADAPTIVE[name], SIZE, t).primal) for t in (1e-6, 1e-9)
+    ]
     np.testing.assert_allclose(risks[1], SIZE.max(), rtol=2e-4)
     assert abs(risks[1] - SIZE.max()) < abs(risks[0] - SIZE.max())
 
 
 def test_linear_risk_is_the_mean():
-    both = vrba.duality(vrba.Linear(), SIZE, 0.3)
+    both = vrba.adapt.duality(vrba.adapt.Linear(), SIZE, 0.3)
     np.testing.assert_allclose(both.primal, SIZE.mean(), rtol=1e-14)
-    assert vrba.duality(vrba.Linear(), SIZE, 0.3, tilt=SIZE).gap == jnp.inf
+    assert vrba.adapt.duality(vrba.adapt.Linear(), SIZE, 0.3, tilt=SIZE).gap == jnp.inf
 
 
 def test_divergence_need_not_vanish_at_the_base():
-    both = vrba.duality(vrba.Quadratic(), SIZE, 2.0, tilt=np.ones(7))
+    both = vrba.adapt.duality(vrba.Quadratic(), SIZE, 2.0, tilt=np.ones(7))
     np.testing.assert_allclose(both.dual, SIZE.mean() - 2.0 * 0.25, rtol=1e-13)
 
 
@@ -79,7 +81,7 @@ def test_slip_a_the_divergence_enters_with_a_minus():
     """Printed with a plus, the dual would exceed the primal value."""
     level, weight = 0.7, SIZE / SIZE.mean()
     price = float(jnp.mean(vrba.Exponential().conjugate(jnp.asarray(weight))))
-    both = vrba.duality(vrba.Exponential(), SIZE, level, tilt=weight)
+    both = vrba.adapt.duality(vrba.Exponential(), SIZE, level, tilt=weight)
     np.testing.assert_allclose(
         both.dual, np.mean(weight * SIZE) - level * price, rtol=1e-13
     )
@@ -90,8 +92,10 @@ def test_slip_a_the_gibbs_tilt_needs_its_temperature():
     for level in (0.5, 3.0):
         gibbs = np.exp(SIZE / level)
         bare = np.exp(SIZE)
-        assert vrba.duality(vrba.Exponential(), SIZE, level, tilt=gibbs).gap < 1e-13
-        assert vrba.duality(vrba.Exponential(), SIZE, level, tilt=bare).gap > 1e-2
+        assert (
+            vrba.adapt.duality(vrba.Exponential(), SIZE, level, tilt=gibbs).gap < 1e-13
+        )
+        assert vrba.adapt.duality(vrba.Exponential(), SIZE, level, tilt=bare).gap > 1e-2
 
 
 def test_slip_b_the_entropic_risk_and_what_was_printed():
@@ -99,23 +103,26 @@ def test_slip_b_the_entropic_risk_and_what_was_printed():
     for level in (1.0, 1e-2):
         mean = sum(mp.exp(mp.mpf(r) / level) for r in SIZE) / 7
         risk = level * mp.log(mean)
-        both = vrba.duality(vrba.Exponential(), SIZE, level)
+        both = vrba.adapt.duality(vrba.Exponential(), SIZE, level)
         np.testing.assert_allclose(float(both.primal), float(risk), rtol=1e-13)
         printed = level * mp.log(1 + mp.log(mean))
-        got = vrba.derived_functional(vrba.Exponential(), SIZE, level)
+        got = vrba.adapt.derived_functional(vrba.Exponential(), SIZE, level)
         np.testing.assert_allclose(float(got), float(printed), rtol=1e-12)
-    assert vrba.derived_functional(vrba.Exponential(), SIZE, 1e-6) < 1e-3 * SIZE.max()
+    assert (
+        vrba.adapt.derived_functional(vrba.Exponential(), SIZE, 1e-6)
+        < 1e-3 * SIZE.max()
+    )
 
 
 @pytest.mark.parametrize("p", [1.5, 2.0, 3.0])
 def test_slip_c_powers_derive_their_norm(p):
     norm = np.mean(SIZE**p) ** (1 / p)
-    _, scale = tilt(vrba.Power(p), vrba.SolveTemperature(), SIZE)
+    _, scale = tilt(vrba.adapt.Power(p), vrba.adapt.SolveTemperature(), SIZE)
     best = float(scale.temperature)
-    at_best = vrba.derived_functional(vrba.Power(p), SIZE, best)
+    at_best = vrba.adapt.derived_functional(vrba.adapt.Power(p), SIZE, best)
     np.testing.assert_allclose(float(at_best), norm, rtol=1e-12)
     for factor in (0.3, 0.9, 1.1, 4.0):
-        lower = vrba.derived_functional(vrba.Power(p), SIZE, factor * best)
+        lower = vrba.adapt.derived_functional(vrba.adapt.Power(p), SIZE, factor * best)
         assert float(lower) < norm
 
 
@@ -126,7 +133,7 @@ def test_slip_c_the_standard_deviation_needs_negative_weights():
     mean = SIZE.mean()
     unclipped = mean + np.mean((SIZE - mean) ** 2) / level - level / 4
     np.testing.assert_allclose(np.sqrt(level * unclipped), spread, rtol=1e-3)
-    got = float(vrba.derived_functional(vrba.Quadratic(), SIZE, level))
+    got = float(vrba.adapt.derived_functional(vrba.Quadratic(), SIZE, level))
     np.testing.assert_allclose(got, np.sqrt(level * SIZE.max()), rtol=1e-2)
 
 
@@ -156,7 +163,7 @@ def test_slip_d_no_nondecreasing_tilt_lowers_the_variance(size, rises, chances):
 
 
 def test_slip_e_the_limit_variance_of_the_self_normalised_estimator():
-    weight, _ = tilt(vrba.Quadratic(), vrba.SolveTemperature(), SIZE)
+    weight, _ = tilt(vrba.Quadratic(), vrba.adapt.SolveTemperature(), SIZE)
     mean = np.mean(weight * SIZE)
     limit = np.mean(weight**2 * (SIZE - mean) ** 2)
     rng, num_draws = np.random.default_rng(0), 2000
@@ -171,10 +178,14 @@ def collinear(a, b):
     return float(jnp.vdot(a, b) / (jnp.linalg.norm(a) * jnp.linalg.norm(b)))
 
 
-@pytest.mark.parametrize("potential", [vrba.Quadratic(), vrba.Power(3)])
+@pytest.mark.parametrize("potential", [vrba.Quadratic(), vrba.adapt.Power(3)])
 @pytest.mark.parametrize(
     "objective",
-    [vrba.SquaredLoss(), vrba.ExactSquaredLoss(), vrba.FirstPowerLoss()],
+    [
+        vrba.adapt.SquaredLoss(),
+        vrba.adapt.ExactSquaredLoss(),
+        vrba.adapt.FirstPowerLoss(),
+    ],
     ids=lambda o: type(o).__name__,
 )
 @pytest.mark.parametrize("kind", [vrba.Weighting, vrba.Sampling])
@@ -182,7 +193,7 @@ def test_slip_f_the_norm_that_is_descended(potential, objective, kind):
     """The gradient of the loss points along that of the L^p norm it names."""
     policy = kind(
         potential,
-        vrba.Fixed(1.0),
+        vrba.adapt.Fixed(1.0),
         vrba.Smoothing(memory=0.0, rate=1.0, mix=1.0, is_normalised=False),
         objective=objective,
         floor=0.0,
@@ -239,7 +250,10 @@ def test_slip_h_the_bound_of_the_weights():
 
 def test_a_tilt_outside_the_base_is_worth_nothing():
     base = np.array([1.0, 0, 1, 1, 1, 1, 1])
-    assert vrba.duality(vrba.Quadratic(), SIZE, 1.0, np.ones(7), base).dual == -jnp.inf
+    assert (
+        vrba.adapt.duality(vrba.Quadratic(), SIZE, 1.0, np.ones(7), base).dual
+        == -jnp.inf
+    )
 
 
 def test_corrections_leave_the_rest_of_the_tilt():
@@ -250,25 +264,25 @@ def test_corrections_leave_the_rest_of_the_tilt():
 
 
 def test_duality_takes_integers_and_refuses_what_is_not_finite():
-    whole = vrba.duality(vrba.Quadratic(), np.arange(1, 5), 0.5)
-    real = vrba.duality(vrba.Quadratic(), np.arange(1.0, 5), 0.5)
+    whole = vrba.adapt.duality(vrba.Quadratic(), np.arange(1, 5), 0.5)
+    real = vrba.adapt.duality(vrba.Quadratic(), np.arange(1.0, 5), 0.5)
     np.testing.assert_allclose(whole.primal, real.primal, rtol=1e-14)
     with pytest.raises(Exception, match="finite"):
-        vrba.duality(vrba.Quadratic(), SIZE * np.nan, 1.0)
+        vrba.adapt.duality(vrba.Quadratic(), SIZE * np.nan, 1.0)
 
 
 def test_duality_refuses_what_has_no_minimum():
     with pytest.raises(ValueError, match="jumps at zero"):
-        vrba.duality(vrba.Custom(lambda s: 2 * s + s**2), SIZE, 1.0)
+        vrba.adapt.duality(vrba.adapt.Custom(lambda s: 2 * s + s**2), SIZE, 1.0)
     with pytest.raises(ValueError, match="never exceeds 1"):
-        vrba.duality(vrba.Custom(lambda s: jnp.sqrt(1 + s**2)), SIZE, 1.0)
+        vrba.adapt.duality(vrba.adapt.Custom(lambda s: jnp.sqrt(1 + s**2)), SIZE, 1.0)
     for temperature in (-1.0, np.inf, np.nan):
         with pytest.raises(Exception, match="`temperature` must be positive and"):
-            vrba.duality(vrba.Quadratic(), SIZE, temperature)
+            vrba.adapt.duality(vrba.Quadratic(), SIZE, temperature)
 
 
 @pytest.mark.parametrize("base", [[-3.0, 1, 1], [0.0, 0, 0], [np.nan, 1, 1], [1.0, 1]])
 def test_duality_refuses_a_base_that_is_no_distribution(base, as_a_user):
     size = np.array([1.0, 2.0, 4.0])
     with pytest.raises(Exception, match="`base` must"):
-        vrba.duality(vrba.Quadratic(), size, 1.0, base=np.array(base))
+        vrba.adapt.duality(vrba.Quadratic(), size, 1.0, base=np.array(base))

@@ -50,8 +50,8 @@ def seen(policy, residuals, base=None, dtype=None):
     ("settings", "base"),
     [
         ({}, None),
-        ({"objective": vrba.ExactSquaredLoss()}, BASE),
-        ({"score": vrba.FlatnessScore()}, BASE),
+        ({"objective": vrba.adapt.ExactSquaredLoss()}, BASE),
+        ({"score": vrba.adapt.FlatnessScore()}, BASE),
     ],
     ids=["squared", "exact", "flatness"],
 )
@@ -121,7 +121,7 @@ def test_one_weight_for_each_time():
 
 @BASES
 def test_channels_are_one_axis_more(base):
-    policy = Hybrid(vrba.Cosh(), cells=CELLS)
+    policy = Hybrid(vrba.adapt.Cosh(), cells=CELLS)
     three = RANDOM.normal(size=(*SHAPE, 3))
     norm = np.sqrt(np.sum(three**2, axis=-1))
     a, b = (seen(policy, [(x, None)], base) for x in (three, norm))
@@ -239,7 +239,7 @@ def test_compiles_once_and_gives_gradients_to_residuals_only():
         (
             {
                 "weight_dtype": "float16",
-                "smoothing": vrba.Smoothing(vrba.GrowingCap(10, 20), rate=0.03),
+                "smoothing": vrba.Smoothing(vrba.adapt.GrowingCap(10, 20), rate=0.03),
             },
             "float16 needs 0.002",
         ),
@@ -253,7 +253,7 @@ def test_bad_settings_are_named(settings, words):
 
 
 def test_settings_that_leave_enough_digits_are_taken():
-    cap = vrba.GrowingCap(10, 20)
+    cap = vrba.adapt.GrowingCap(10, 20)
     for name, smoothing in [
         ("float16", vrba.Smoothing(0.998)),
         ("float16", vrba.Smoothing(cap, rate=0.04)),
@@ -276,7 +276,7 @@ def test_cells_that_do_not_fit_are_refused():
 
 def test_functions_with_a_scale_of_their_own_can_come_in_batches():
     """The published score: each function as if it were alone, in any order."""
-    policy = Hybrid(vrba.Quadratic(), score=vrba.FlatnessScore())
+    policy = Hybrid(vrba.Quadratic(), score=vrba.adapt.FlatnessScore())
     whole = policy.update(policy.init(SHAPE), RESIDUAL)
     state = policy.init(SHAPE)
     for ids in ([4, 1, 0], [2, 5, 3]):

@@ -29,22 +29,22 @@ RING = np.stack([(np.arange(N) + shift) % N for shift in (-1, 0, 1)], axis=1)
 BUILT = {
     "Weighting": vrba.Weighting(vrba.Exponential()),
     "Sampling": vrba.Sampling(vrba.Quadratic()),
-    "SelfAdaptive": vrba.SelfAdaptive(),
-    "BRDR": vrba.BRDR(moment_memory=0.9, weight_memory=0.5),
-    "LocalAverage": LocalAverage(vrba.Weighting(vrba.Cosh()), neighbour_ids=RING),
-    "Capped": vrba.Capped(vrba.Sampling(vrba.Quadratic()), 1.5),
-    "Causal": vrba.Causal(vrba.Sampling(vrba.Quadratic()), 2.0, 5),
-    "TimeWindowWeights": vrba.TimeWindowWeights(
+    "SelfAdaptive": vrba.adapt.SelfAdaptive(),
+    "BRDR": vrba.adapt.BRDR(moment_memory=0.9, weight_memory=0.5),
+    "LocalAverage": LocalAverage(vrba.Weighting(vrba.adapt.Cosh()), neighbour_ids=RING),
+    "Capped": vrba.adapt.Capped(vrba.Sampling(vrba.Quadratic()), 1.5),
+    "Causal": vrba.adapt.Causal(vrba.Sampling(vrba.Quadratic()), 2.0, 5),
+    "TimeWindowWeights": vrba.adapt.TimeWindowWeights(
         vrba.Sampling(vrba.Quadratic()), 2, max_updates=1
     ),
     "growing": vrba.presets.vrba_weighting(num_stage=3),
-    "unbiased": vrba.Sampling(vrba.Cosh(), correction=vrba.Unbiased()),
-    "unbiased_capped": vrba.Capped(
+    "unbiased": vrba.Sampling(vrba.adapt.Cosh(), correction=vrba.Unbiased()),
+    "unbiased_capped": vrba.adapt.Capped(
         vrba.Sampling(vrba.Quadratic(), correction=vrba.Unbiased()), 1.5
     ),
-    "half_unbiased": vrba.Sampling(vrba.Cosh(), correction=vrba.Unbiased(0.5)),
+    "half_unbiased": vrba.Sampling(vrba.adapt.Cosh(), correction=vrba.Unbiased(0.5)),
     "unbiased_weights": vrba.Weighting(vrba.Quadratic(), correction=vrba.Unbiased()),
-    "drawn_weights": vrba.Weighting(vrba.Cosh(), correction=vrba.Unbiased(0)),
+    "drawn_weights": vrba.Weighting(vrba.adapt.Cosh(), correction=vrba.Unbiased(0)),
     "effective": vrba.Sampling(vrba.Exponential(), vrba.EffectiveSize(0.5)),
     "rba": vrba.presets.rba(),
     "rad": vrba.presets.rad(),
@@ -259,10 +259,14 @@ CORNERS = {
     **{n: BUILT[n] for n in CORE if n != "LocalAverage"},
     **{
         f"{type(p).__name__}_{type(t).__name__}": vrba.Weighting(p, t)
-        for p in (vrba.Logarithmic(), vrba.SuperExponential())
-        for t in (vrba.SolveTemperature(), vrba.SolveShift(), vrba.Fixed(1e-300))
+        for p in (vrba.adapt.Logarithmic(), vrba.adapt.SuperExponential())
+        for t in (
+            vrba.adapt.SolveTemperature(),
+            vrba.adapt.SolveShift(),
+            vrba.adapt.Fixed(1e-300),
+        )
     },
-    "hot": vrba.Sampling(vrba.Custom(lambda s: s**4), vrba.Fixed(1e300)),
+    "hot": vrba.Sampling(vrba.adapt.Custom(lambda s: s**4), vrba.adapt.Fixed(1e300)),
 }
 
 
@@ -479,7 +483,7 @@ def test_corrected_draws_of_the_quadratic_have_no_more_noise_than_even_ones(mix,
 def test_corrected_draws_by_the_squared_residual_are_exact(keys):
     residual = jnp.asarray(np.random.default_rng(6).normal(size=200) ** 3)
     policy = vrba.Sampling(
-        vrba.Power(3), smoothing=PLAIN, floor=0.0, correction=vrba.Unbiased()
+        vrba.adapt.Power(3), smoothing=PLAIN, floor=0.0, correction=vrba.Unbiased()
     )
     state = policy.update(policy.init(200), residual)
     ids = policy.draw(state, 20, key=next(keys))
@@ -505,14 +509,14 @@ def test_no_correction_leaves_sampling_as_it_is_and_asks_nothing_of_draws():
         one, other = (getattr(policy, read)(state) for policy in (plain, none))
         np.testing.assert_array_equal(one, other)
     assert not none.is_unbiased() and none.objective_norm() == plain.objective_norm()
-    draws = vrba.WithoutReplacement()
+    draws = vrba.adapt.WithoutReplacement()
     dataclasses.replace(none, draws=draws)
     with pytest.raises(ValueError, match="needs draws whose expected counts"):
         dataclasses.replace(none, draws=draws, correction=vrba.Unbiased())
 
 
 def test_weights_may_start_at_their_cap():
-    cap = vrba.GrowingCap(2.0, 3.0, start=2)
+    cap = vrba.adapt.GrowingCap(2.0, 3.0, start=2)
     policy = vrba.Weighting(vrba.Quadratic(), smoothing=vrba.Smoothing(cap, 0.1))
     np.testing.assert_array_equal(policy.init(3).weight, 2.0)
 
@@ -526,7 +530,7 @@ def test_floor_keeps_every_point():
 
 
 def test_self_adaptive_climbs_the_gradient_of_its_loss():
-    policy = vrba.SelfAdaptive(mask_fn=lambda x: x**3, rate=0.2, start=0.5)
+    policy = vrba.adapt.SelfAdaptive(mask_fn=lambda x: x**3, rate=0.2, start=0.5)
     state = policy.init(N)
     gradient = jax.grad(lambda x: jnp.sum(x**3 * RESIDUAL**2))(state.multiplier)
     after = policy.update(state, RESIDUAL)
@@ -537,7 +541,7 @@ def test_self_adaptive_climbs_the_gradient_of_its_loss():
 
 
 def test_brdr_follows_its_definition():
-    policy, rng = vrba.BRDR(0.9, 0.8), np.random.default_rng(7)
+    policy, rng = vrba.adapt.BRDR(0.9, 0.8), np.random.default_rng(7)
     state, weight, moment = policy.init(N), np.ones(N), np.zeros(N)
     for step in range(1, 30):
         residual = rng.normal(size=N) * 0.9**step
@@ -581,9 +585,9 @@ def test_local_average_finds_the_nearest_points():
 
 AROUND = {
     "LocalAverage": LocalAverage(BUILT["Sampling"], neighbour_ids=RING),
-    "Causal": vrba.Causal(BUILT["Sampling"]),
-    "TimeWindowWeights": vrba.TimeWindowWeights(BUILT["Sampling"]),
-    "Capped": vrba.Capped(BUILT["Sampling"]),
+    "Causal": vrba.adapt.Causal(BUILT["Sampling"]),
+    "TimeWindowWeights": vrba.adapt.TimeWindowWeights(BUILT["Sampling"]),
+    "Capped": vrba.adapt.Capped(BUILT["Sampling"]),
 }
 
 
@@ -606,29 +610,32 @@ def test_every_policy_around_another_is_looked_into():
         (lambda: vrba.Smoothing(memory=1.0), "memory"),
         (lambda: vrba.Smoothing(rate=0), "rate"),
         (lambda: vrba.Smoothing(mix=1.1), "mix"),
-        (lambda: vrba.Smoothing(vrba.GrowingCap(), rate=11), "rate"),
-        (lambda: vrba.Smoothing(vrba.GrowingCap(), is_normalised=False), "normalised"),
-        (lambda: vrba.GrowingCap(3, 2), "last"),
-        (lambda: vrba.GrowingCap(num_stage=0), "num_stage"),
-        (lambda: vrba.GrowingCap(start=0), "start"),
-        (lambda: vrba.GrowingCap(start=11), "start"),
+        (lambda: vrba.Smoothing(vrba.adapt.GrowingCap(), rate=11), "rate"),
+        (
+            lambda: vrba.Smoothing(vrba.adapt.GrowingCap(), is_normalised=False),
+            "normalised",
+        ),
+        (lambda: vrba.adapt.GrowingCap(3, 2), "last"),
+        (lambda: vrba.adapt.GrowingCap(num_stage=0), "num_stage"),
+        (lambda: vrba.adapt.GrowingCap(start=0), "start"),
+        (lambda: vrba.adapt.GrowingCap(start=11), "start"),
         (lambda: vrba.Unbiased(-0.1), "strength"),
         (lambda: vrba.Unbiased(1.1), "strength"),
         (lambda: vrba.Sampling(vrba.Quadratic(), floor=1), "floor"),
         (lambda: vrba.Hybrid(vrba.Quadratic(), floor=-1), "floor"),
         (lambda: vrba.Weighting(vrba.Quadratic(), scale_memory=1), "scale_memory"),
-        (lambda: vrba.SelfAdaptive(rate=0), "rate"),
-        (lambda: vrba.SelfAdaptive(start=0), "mask_fn"),
-        (lambda: vrba.BRDR(moment_memory=1), "moment_memory"),
+        (lambda: vrba.adapt.SelfAdaptive(rate=0), "rate"),
+        (lambda: vrba.adapt.SelfAdaptive(start=0), "mask_fn"),
+        (lambda: vrba.adapt.BRDR(moment_memory=1), "moment_memory"),
         (lambda: vrba.presets.rad(k=-1), "k=-1"),
         (lambda: vrba.Weighting(vrba.Quadratic()).init((2, 3, 4)), "Hybrid"),
         (lambda: vrba.Hybrid(vrba.Quadratic()).init(4), "num_funcs"),
         (lambda: vrba.Weighting(vrba.Quadratic()).init(4, dtype=int), "dtype"),
         (
-            lambda: LocalAverage(vrba.BRDR(), neighbour_ids=np.array([[3]])),
+            lambda: LocalAverage(vrba.adapt.BRDR(), neighbour_ids=np.array([[3]])),
             "neighbour_ids",
         ),
-        (lambda: LocalAverage(vrba.BRDR(), 0), "neighbours"),
+        (lambda: LocalAverage(vrba.adapt.BRDR(), 0), "neighbours"),
     ],
 )
 def test_bad_settings_are_named(build, name):
@@ -652,7 +659,8 @@ def test_float32_stays_float32(name):
 
 def test_a_potential_flat_up_to_the_peak_tilts_nothing():
     policy = vrba.Weighting(
-        vrba.Custom(lambda s: jnp.maximum(s - 1, 0.0) ** 2), vrba.Fixed(100.0)
+        vrba.adapt.Custom(lambda s: jnp.maximum(s - 1, 0.0) ** 2),
+        vrba.adapt.Fixed(100.0),
     )
     state = policy.update(policy.init(N), RESIDUAL)
     np.testing.assert_allclose(policy.tilt(state), 1 / N, rtol=1e-12)
@@ -711,12 +719,15 @@ def test_local_average_counts_only_neighbours_it_knows():
             lambda: vrba.Sampling(
                 vrba.Quadratic(),
                 correction=vrba.Unbiased(),
-                draws=vrba.WithoutReplacement(),
+                draws=vrba.adapt.WithoutReplacement(),
             ),
             "Stratified",
         ),
-        (lambda: vrba.BRDR(objective=vrba.FirstPowerLoss()), "SquaredLoss"),
-        (lambda: vrba.SelfAdaptive(objective=vrba.ExactSquaredLoss()), "SquaredLoss"),
+        (lambda: vrba.adapt.BRDR(objective=vrba.adapt.FirstPowerLoss()), "SquaredLoss"),
+        (
+            lambda: vrba.adapt.SelfAdaptive(objective=vrba.adapt.ExactSquaredLoss()),
+            "SquaredLoss",
+        ),
         (
             lambda: LocalAverage(vrba.Hybrid(vrba.Quadratic()), neighbour_ids=RING),
             "Hybrid",
@@ -746,8 +757,8 @@ class TestHybrid:
         "potential",
         [
             cls()
-            for cls in concrete("vrba.adapt", vrba.AbstractPotential)
-            if cls not in (vrba.Linear, vrba.Custom)
+            for cls in concrete("vrba.adapt", vrba.adapt.AbstractPotential)
+            if cls not in (vrba.adapt.Linear, vrba.adapt.Custom)
         ],
         ids=lambda p: type(p).__name__,
     )
@@ -762,7 +773,7 @@ class TestHybrid:
         np.testing.assert_allclose(others, others[0], rtol=1e-12)
 
     def test_the_published_score_is_blind_to_scale(self):
-        policy = Hybrid(vrba.Quadratic(), score=vrba.FlatnessScore())
+        policy = Hybrid(vrba.Quadratic(), score=vrba.adapt.FlatnessScore())
         residual = jnp.abs(self.residual).at[2].mul(1000)
         before = policy.update(policy.init(self.shape), jnp.abs(self.residual))
         after = policy.update(policy.init(self.shape), residual)
@@ -794,7 +805,7 @@ class TestHybrid:
         )
 
     def test_functions_are_keyed_by_id(self, keys):
-        policy = Hybrid(vrba.Cosh())
+        policy = Hybrid(vrba.adapt.Cosh())
         start = policy.init(self.shape)
         scale = policy.scale(start, self.residual)
         full = policy.update(start, self.residual)
@@ -816,7 +827,7 @@ class TestHybrid:
         np.testing.assert_allclose(joint.weight, alone.weight, rtol=1e-13)
 
     def test_bad_residuals_do_not_spread(self):
-        policy = Hybrid(vrba.Exponential(), score=vrba.FlatnessScore())
+        policy = Hybrid(vrba.Exponential(), score=vrba.adapt.FlatnessScore())
         start = policy.init(self.shape)
         bad = self.residual.at[1, 2, 3].set(jnp.nan).at[5].set(jnp.inf)
         state = policy.update(start, bad)

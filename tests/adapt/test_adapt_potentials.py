@@ -87,9 +87,12 @@ def test_fenchel_young(name, s, y):
     [
         (vrba.Exponential(), lambda y: y * mp.log(y) - y + 1),
         (vrba.Quadratic(), lambda y: mp.mpf(y) ** 2 / 4),
-        (vrba.Power(3), lambda y: 2 * (mp.mpf(y) / 3) ** mp.mpf(1.5)),
-        (vrba.Cosh(), lambda y: y * mp.asinh(y) - mp.sqrt(1 + mp.mpf(y) ** 2) + 1),
-        (vrba.Logarithmic(), lambda y: mp.exp(y) - 1 - y),
+        (vrba.adapt.Power(3), lambda y: 2 * (mp.mpf(y) / 3) ** mp.mpf(1.5)),
+        (
+            vrba.adapt.Cosh(),
+            lambda y: y * mp.asinh(y) - mp.sqrt(1 + mp.mpf(y) ** 2) + 1,
+        ),
+        (vrba.adapt.Logarithmic(), lambda y: mp.exp(y) - 1 - y),
     ],
     ids=lambda v: type(v).__name__,
 )
@@ -102,7 +105,7 @@ def test_conjugate_has_its_closed_form(potential, conjugate):
 def test_super_exponential_inverts_by_lambert():
     for y in (0.01, 1.0, 1e6):
         expected = mp.sqrt(mp.lambertw(2 * mp.mpf(y) ** 2) / 2)
-        got = float(vrba.SuperExponential().inverse_slope(jnp.asarray(y)))
+        got = float(vrba.adapt.SuperExponential().inverse_slope(jnp.asarray(y)))
         np.testing.assert_allclose(got, float(expected.real), rtol=1e-13)
 
 
@@ -131,7 +134,7 @@ def test_degree_is_that_of_homogeneity():
 
 
 def test_own_potential_equals_the_built_in_one():
-    own, s = vrba.Custom(lambda s: s**2), jnp.linspace(-1, 3, 9)
+    own, s = vrba.adapt.Custom(lambda s: s**2), jnp.linspace(-1, 3, 9)
     np.testing.assert_array_equal(own.slope(s), vrba.Quadratic().slope(s))
     np.testing.assert_allclose(
         own.inverse_slope(jnp.abs(s)), jnp.abs(s) / 2, rtol=1e-14
@@ -148,9 +151,9 @@ def test_own_potential_equals_the_built_in_one():
 )
 def test_own_potential_that_is_none_is_refused(fn, complaint):
     with pytest.raises(ValueError, match=complaint):
-        vrba.Custom(fn)
+        vrba.adapt.Custom(fn)
 
 
 def test_power_refuses_what_is_not_superlinear():
     with pytest.raises(ValueError, match=r"exponent.*greater than 1, got 1\.0.*Linear"):
-        vrba.Power(1)
+        vrba.adapt.Power(1)

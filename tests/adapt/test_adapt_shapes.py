@@ -24,12 +24,12 @@ INNER = vrba.Weighting(vrba.Quadratic())
 POLICIES = {
     "Weighting": vrba.Weighting(vrba.Exponential()),
     "Sampling": vrba.Sampling(vrba.Quadratic(), correction=vrba.Unbiased()),
-    "BRDR": vrba.BRDR(moment_memory=0.9, weight_memory=0.5),
-    "SelfAdaptive": vrba.SelfAdaptive(),
-    "LocalAverage": vrba.LocalAverage(INNER, 3),
-    "Capped": vrba.Capped(INNER),
-    "Causal": vrba.Causal(INNER),
-    "TimeWindowWeights": vrba.TimeWindowWeights(INNER),
+    "BRDR": vrba.adapt.BRDR(moment_memory=0.9, weight_memory=0.5),
+    "SelfAdaptive": vrba.adapt.SelfAdaptive(),
+    "LocalAverage": vrba.adapt.LocalAverage(INNER, 3),
+    "Capped": vrba.adapt.Capped(INNER),
+    "Causal": vrba.adapt.Causal(INNER),
+    "TimeWindowWeights": vrba.adapt.TimeWindowWeights(INNER),
 }
 by_name = pytest.mark.parametrize("name", list(POLICIES))
 
@@ -125,7 +125,7 @@ def test_channels_of_functions_share_a_weight():
 
 
 def test_the_first_power_of_several_equations_is_that_of_their_norm():
-    policy = vrba.Weighting(vrba.Quadratic(), objective=vrba.FirstPowerLoss())
+    policy = vrba.Weighting(vrba.Quadratic(), objective=vrba.adapt.FirstPowerLoss())
     state = policy.update(policy.init(N), RESIDUAL)
     expected = jnp.mean(policy.weights(state)[:, 0] * residual_norm(RESIDUAL))
     np.testing.assert_allclose(policy.loss(state, RESIDUAL), expected, rtol=1e-13)
@@ -147,7 +147,7 @@ def test_a_policy_is_an_argument_of_jit(name):
 
 def test_arrays_of_a_policy_are_leaves_and_settings_can_be_replaced():
     near = np.stack([np.arange(N), np.arange(N)], axis=1)
-    policy = vrba.LocalAverage(INNER, neighbour_ids=near)
+    policy = vrba.adapt.LocalAverage(INNER, neighbour_ids=near)
     assert [leaf.shape for leaf in jax.tree.leaves(policy)] == [(N, 2)]
     state = jax.jit(lambda p, r: p.update(p.init(N), r))(policy, RESIDUAL[:, 0])
     assert policy.weights(state).shape == (N,)
@@ -157,7 +157,7 @@ def test_arrays_of_a_policy_are_leaves_and_settings_can_be_replaced():
     assert names == {"memory", "rate", "mix", "is_normalised"}
 
 
-class Stretched(vrba.AbstractPotential):
+class Stretched(vrba.adapt.AbstractPotential):
     """A user's `s**2 + scale * s`, with a setting that is not declared static."""
 
     scale: float = 0.5
@@ -184,7 +184,9 @@ class Stretched(vrba.AbstractPotential):
         return False
 
 
-@pytest.mark.parametrize("temperature", [vrba.LogAnnealing(), vrba.SolveTemperature()])
+@pytest.mark.parametrize(
+    "temperature", [vrba.LogAnnealing(), vrba.adapt.SolveTemperature()]
+)
 def test_numbers_of_a_users_potential_may_be_traced(temperature):
     policy = vrba.Weighting(Stretched(), temperature)
     state = policy.init(N)
@@ -249,7 +251,9 @@ def sharded_update(mesh, policy, states, residual, ids):
 
 SHARDED = {name: policy for name, policy in POLICIES.items() if name != "Capped"} | {
     "EffectiveSize": vrba.Weighting(vrba.Exponential(), vrba.EffectiveSize(0.5)),
-    "SolveShift": vrba.Weighting(vrba.SuperExponential(), vrba.SolveShift()),
+    "SolveShift": vrba.Weighting(
+        vrba.adapt.SuperExponential(), vrba.adapt.SolveShift()
+    ),
 }
 
 

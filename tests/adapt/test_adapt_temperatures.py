@@ -58,7 +58,9 @@ BASE = RNG.dirichlet(np.ones(6) * 5)
 @pytest.mark.parametrize("name", list(ADAPTIVE))
 def test_solved_shift_is_the_dual_optimum(name):
     potential, level = ADAPTIVE[name], 0.5
-    got, _ = tilt(potential, vrba.SolveShift(vrba.Fixed(level)), SMALL, BASE)
+    got, _ = tilt(
+        potential, vrba.adapt.SolveShift(vrba.adapt.Fixed(level)), SMALL, BASE
+    )
     expected = dual_by_scipy(potential, SMALL, BASE, level)
     np.testing.assert_allclose(np.sum(BASE * got), 1, rtol=1e-13)
     np.testing.assert_allclose(got, expected, atol=3e-6)
@@ -67,7 +69,7 @@ def test_solved_shift_is_the_dual_optimum(name):
 @pytest.mark.parametrize("name", list(WITHOUT_SHIFT))
 def test_solved_temperature_is_the_dual_optimum(name):
     potential = WITHOUT_SHIFT[name]
-    got, scale = tilt(potential, vrba.SolveTemperature(), SMALL, BASE)
+    got, scale = tilt(potential, vrba.adapt.SolveTemperature(), SMALL, BASE)
     expected = dual_by_scipy(potential, SMALL, BASE, float(scale.temperature))
     np.testing.assert_allclose(np.sum(BASE * got), 1, rtol=1e-13)
     np.testing.assert_allclose(got, expected, atol=3e-6)
@@ -84,7 +86,7 @@ def test_annealing_is_the_dual_optimum_for_the_exponential():
 def test_annealing_pays_a_gap_unless_exponential(name):
     potential = ADAPTIVE[name]
     got, scale = tilt(potential, vrba.LogAnnealing(), SMALL, BASE, count=5)
-    both = vrba.duality(
+    both = vrba.adapt.duality(
         potential, jnp.asarray(SMALL), scale.temperature, BASE * got, BASE
     )
     if name in ("Exponential",):
@@ -100,9 +102,9 @@ def test_annealing_pays_a_gap_unless_exponential(name):
     "temperature",
     [
         vrba.LogAnnealing(),
-        vrba.Fixed(0.3),
-        vrba.SolveTemperature(),
-        vrba.SolveShift(),
+        vrba.adapt.Fixed(0.3),
+        vrba.adapt.SolveTemperature(),
+        vrba.adapt.SolveShift(),
         vrba.EffectiveSize(0.4),
     ],
     ids=lambda t: type(t).__name__,
@@ -127,10 +129,10 @@ def test_powers_have_their_closed_form(size):
         return
     for p in (1.2, 2.0, 3.0):
         shape = size ** (p - 1)
-        for temperature in (vrba.SolveTemperature(), vrba.Fixed(1.0)):
-            weight, _ = tilt(vrba.Power(p), temperature, size)
+        for temperature in (vrba.adapt.SolveTemperature(), vrba.adapt.Fixed(1.0)):
+            weight, _ = tilt(vrba.adapt.Power(p), temperature, size)
             np.testing.assert_allclose(weight, shape / shape.mean(), rtol=1e-12)
-    quadratic, _ = tilt(vrba.Quadratic(), vrba.SolveTemperature(), size)
+    quadratic, _ = tilt(vrba.Quadratic(), vrba.adapt.SolveTemperature(), size)
     np.testing.assert_allclose(quadratic, size / size.mean(), rtol=1e-14)
 
 
@@ -139,11 +141,16 @@ def test_exponential_tilt_against_mpmath():
     size, level = np.array([0.0, 1e-3, 1.0, 30.0, 30.5]), 0.25
     total = sum(mp.exp(mp.mpf(r) / level) for r in size) / len(size)
     expected = [float(mp.exp(mp.mpf(r) / level) / total) for r in size]
-    for temperature in (vrba.Fixed(level), vrba.SolveShift(vrba.Fixed(level))):
+    for temperature in (
+        vrba.adapt.Fixed(level),
+        vrba.adapt.SolveShift(vrba.adapt.Fixed(level)),
+    ):
         weight, _ = tilt(vrba.Exponential(), temperature, size)
         np.testing.assert_allclose(weight, expected, rtol=1e-13)
     risk = level * mp.log(total)
-    _, scale = tilt(vrba.Exponential(), vrba.SolveShift(vrba.Fixed(level)), size)
+    _, scale = tilt(
+        vrba.Exponential(), vrba.adapt.SolveShift(vrba.adapt.Fixed(level)), size
+    )
     np.testing.assert_allclose(float(scale.shift), float(risk), rtol=1e-14)
 
 
@@ -155,7 +162,7 @@ def test_solved_temperature_against_mpmath(name):
         "Logarithmic": lambda s: mp.log(1 + s),
         "SuperExponential": lambda s: s * mp.exp(s**2),
     }[name]
-    _, scale = tilt(POTENTIALS[name], vrba.SolveTemperature(), SMALL)
+    _, scale = tilt(POTENTIALS[name], vrba.adapt.SolveTemperature(), SMALL)
 
     def excess(level):
         return sum(slope(mp.mpf(r) / level) for r in SMALL) / len(SMALL) - 1
@@ -185,7 +192,7 @@ def test_effective_size_is_met_without_a_gap(name):
     policy = vrba.EffectiveSize(0.3)
     weight, scale = tilt(potential, policy, size)
     np.testing.assert_allclose(1 / np.mean(weight**2), 0.3, rtol=1e-9)
-    both = vrba.duality(
+    both = vrba.adapt.duality(
         potential, jnp.asarray(size), scale.temperature, jnp.asarray(weight)
     )
     np.testing.assert_allclose(float(both.gap), 0, atol=1e-9)
@@ -219,21 +226,21 @@ def test_effective_size_grows_with_the_temperature(name):
 @pytest.mark.parametrize(
     ("temperature", "potential", "advice"),
     [
-        (vrba.SolveTemperature(), vrba.Exponential(), "SolveShift"),
-        (vrba.SolveTemperature(), vrba.Linear(), "LogAnnealing"),
-        (vrba.SolveShift(), vrba.Linear(), "LogAnnealing"),
-        (vrba.EffectiveSize(), vrba.Linear(), "LogAnnealing"),
+        (vrba.adapt.SolveTemperature(), vrba.Exponential(), "SolveShift"),
+        (vrba.adapt.SolveTemperature(), vrba.adapt.Linear(), "LogAnnealing"),
+        (vrba.adapt.SolveShift(), vrba.adapt.Linear(), "LogAnnealing"),
+        (vrba.EffectiveSize(), vrba.adapt.Linear(), "LogAnnealing"),
         (
-            vrba.SolveShift(),
-            vrba.Custom(lambda s: jnp.sqrt(1 + s**2)),
+            vrba.adapt.SolveShift(),
+            vrba.adapt.Custom(lambda s: jnp.sqrt(1 + s**2)),
             "LogAnnealing",
         ),
         (
-            vrba.SolveTemperature(),
-            vrba.Custom(lambda s: jnp.sqrt(1 + s**2)),
+            vrba.adapt.SolveTemperature(),
+            vrba.adapt.Custom(lambda s: jnp.sqrt(1 + s**2)),
             "LogAnnealing",
         ),
-        (vrba.SolveShift(), vrba.Custom(lambda s: s + s**2), "everywhere"),
+        (vrba.adapt.SolveShift(), vrba.adapt.Custom(lambda s: s + s**2), "everywhere"),
     ],
 )
 def test_normalisation_without_a_root_is_refused(temperature, potential, advice):
@@ -247,7 +254,7 @@ def test_normalisation_without_a_root_is_refused(temperature, potential, advice)
     ("build", "name"),
     [
         (lambda: vrba.LogAnnealing(scale=0), "scale"),
-        (lambda: vrba.Fixed(-1), "value"),
+        (lambda: vrba.adapt.Fixed(-1), "value"),
         (lambda: vrba.EffectiveSize(0), "fraction"),
         (lambda: vrba.EffectiveSize(1.5), "fraction"),
     ],

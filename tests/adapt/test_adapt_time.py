@@ -19,8 +19,8 @@ POINTS = np.stack([RNG.uniform(size=N), TIMES], axis=1)
 ONE_BAD = np.where(np.arange(N)[:, None] == 7, np.nan, POINTS)
 RESIDUAL = jnp.asarray(RNG.normal(size=N))
 INNER = vrba.presets.vrba_sampling(correction=vrba.Unbiased())
-CAUSAL = vrba.Causal(INNER, 3.0, 4, axis=1)
-WINDOWS = vrba.TimeWindowWeights(INNER, 4, 0.1, 3, axis=1)
+CAUSAL = vrba.adapt.Causal(INNER, 3.0, 4, axis=1)
+WINDOWS = vrba.adapt.TimeWindowWeights(INNER, 4, 0.1, 3, axis=1)
 QUARTER = np.minimum(TIMES + 1, 3.5).astype(int)  # four windows of length one
 
 
@@ -85,7 +85,9 @@ def test_causal_descends_the_weighted_mean_square_either_way():
         share * jnp.sum(drawn), jnp.mean(factor * RESIDUAL**2), rtol=1e-12
     )
     plain = vrba.Smoothing(memory=0.0, rate=1.0, mix=0.0, is_normalised=False)
-    weighs = vrba.Causal(vrba.Weighting(vrba.Linear(), smoothing=plain), 3.0, 4, axis=1)
+    weighs = vrba.adapt.Causal(
+        vrba.Weighting(vrba.adapt.Linear(), smoothing=plain), 3.0, 4, axis=1
+    )
     state = weighs.update(init(weighs), RESIDUAL)
     np.testing.assert_allclose(weighs.mass(state), 1 / N, rtol=1e-12)
     np.testing.assert_allclose(
@@ -135,7 +137,7 @@ def test_no_point_beyond_the_front_is_drawn_and_all_are_in_the_end(keys):
 
 
 def test_windows_weigh_and_draw_nothing_beyond_the_front():
-    policy = vrba.TimeWindowWeights(vrba.Weighting(vrba.Quadratic()), 4, axis=1)
+    policy = vrba.adapt.TimeWindowWeights(vrba.Weighting(vrba.Quadratic()), 4, axis=1)
     state = policy.update(init(policy), RESIDUAL)
     for beyond in (policy.weights(state), policy.mass(state), policy.tilt(state)):
         np.testing.assert_array_equal(beyond[QUARTER > 0], 0)
@@ -143,7 +145,7 @@ def test_windows_weigh_and_draw_nothing_beyond_the_front():
 
 
 def test_the_tilt_inside_a_window_does_not_see_what_is_beyond():
-    policy = vrba.TimeWindowWeights(INNER, 4, 1e-9, axis=1)
+    policy = vrba.adapt.TimeWindowWeights(INNER, 4, 1e-9, axis=1)
     one, two = (
         policy.update(init(policy), jnp.where(QUARTER == 0, RESIDUAL, scale))
         for scale in (1.0, 1e3)
@@ -155,7 +157,7 @@ def test_capped_outlier_does_not_take_the_tilt():
     """A value that is a thousand deviations off, in data with normal noise."""
     noise = RNG.normal(size=200)
     spoilt = np.append(noise, 1000.0)
-    plain, capped = INNER, vrba.Capped(INNER)
+    plain, capped = INNER, vrba.adapt.Capped(INNER)
     taken = plain.tilt(plain.update(plain.init(201), spoilt))[-1]
     state = capped.update(capped.init(201), spoilt)
     assert taken > 0.19  # most of what one update can move: memory 0.7, mix 0.8
@@ -168,7 +170,7 @@ def test_capped_outlier_does_not_take_the_tilt():
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_capped_is_the_wrapped_policy_below_the_cap(dtype):
     residual = jnp.asarray(RNG.uniform(1, 2, size=(N, 2)), dtype)
-    capped = vrba.Capped(INNER)
+    capped = vrba.adapt.Capped(INNER)
     plain = INNER.update(INNER.init(N, dtype=dtype), residual)
     state = capped.update(capped.init(N, dtype=dtype), residual)
     for one, two in zip(jax.tree.leaves(state), jax.tree.leaves(plain), strict=True):
@@ -197,7 +199,7 @@ def test_a_saved_state_goes_on_bit_for_bit(policy, dtype, tmp_path):
 
 def test_a_run_with_windows_goes_on_bit_for_bit(tmp_path):
     """Through the trainer: pools bring their times, checkpoints keep the front."""
-    policy = vrba.TimeWindowWeights(INNER, 3, max_updates=2)
+    policy = vrba.adapt.TimeWindowWeights(INNER, 3, max_updates=2)
     recipe = tiny_recipe(policy=policy, optimizer=vrba.optim.Adam())
     trainer = Trainer(Evaluator(Formulation(Decay()), recipe, 0))
     times = trainer.pools[EQUATIONS][0][:, 0]  # of a pool in (0, 2)
@@ -221,38 +223,47 @@ def test_a_run_with_windows_goes_on_bit_for_bit(tmp_path):
 @pytest.mark.parametrize(
     ("build", "name"),
     [
-        (lambda: vrba.Causal(INNER, tolerance=0), "tolerance"),
-        (lambda: vrba.Causal(INNER, num_bins=0), "num_bins"),
-        (lambda: vrba.TimeWindowWeights(INNER, num_windows=0), "num_windows"),
-        (lambda: vrba.TimeWindowWeights(INNER, tolerance=2), "tolerance"),
-        (lambda: vrba.TimeWindowWeights(INNER, max_updates=0), "max_updates"),
-        (lambda: vrba.Capped(INNER, multiple=0), "multiple"),
-        (lambda: vrba.Capped(INNER, quantile=1), "quantile"),
-        (lambda: vrba.Causal(INNER).init(N), "pass `points=` to `init`"),
-        (lambda: vrba.Causal(INNER).init(N, points=POINTS[:3]), "40 rows.*got 3"),
+        (lambda: vrba.adapt.Causal(INNER, tolerance=0), "tolerance"),
+        (lambda: vrba.adapt.Causal(INNER, num_bins=0), "num_bins"),
+        (lambda: vrba.adapt.TimeWindowWeights(INNER, num_windows=0), "num_windows"),
+        (lambda: vrba.adapt.TimeWindowWeights(INNER, tolerance=2), "tolerance"),
+        (lambda: vrba.adapt.TimeWindowWeights(INNER, max_updates=0), "max_updates"),
+        (lambda: vrba.adapt.Capped(INNER, multiple=0), "multiple"),
+        (lambda: vrba.adapt.Capped(INNER, quantile=1), "quantile"),
+        (lambda: vrba.adapt.Causal(INNER).init(N), "pass `points=` to `init`"),
+        (lambda: vrba.adapt.Causal(INNER).init(N, points=POINTS[:3]), "40 rows.*got 3"),
         (
-            lambda: vrba.TimeWindowWeights(INNER, axis=2).init(N, points=POINTS),
+            lambda: vrba.adapt.TimeWindowWeights(INNER, axis=2).init(N, points=POINTS),
             "2, got 2",
         ),
         (
-            lambda: vrba.TimeWindowWeights(INNER).init((N, 2), points=POINTS),
+            lambda: vrba.adapt.TimeWindowWeights(INNER).init((N, 2), points=POINTS),
             "one number",
         ),
-        (lambda: vrba.Capped(INNER).init((N, 2)), "one number"),
-        (lambda: vrba.Capped(None), "`policy` must be of the kind `AbstractPolicy`"),
-        (lambda: vrba.LocalAverage("vrba"), "`policy` must be of the kind"),
+        (lambda: vrba.adapt.Capped(INNER).init((N, 2)), "one number"),
+        (
+            lambda: vrba.adapt.Capped(None),
+            "`policy` must be of the kind `AbstractPolicy`",
+        ),
+        (lambda: vrba.adapt.LocalAverage("vrba"), "`policy` must be of the kind"),
         (lambda: vrba.Sampling("quadratic"), "`potential` must be of the kind"),
         (lambda: vrba.Weighting(vrba.Quadratic), r"write `Quadratic\(...\)`"),
         (lambda: vrba.Hybrid(None), "`potential` must be of the kind"),
-        (lambda: vrba.Causal(INNER).init(N, points=ONE_BAD), r"nan\] in row 7"),
+        (lambda: vrba.adapt.Causal(INNER).init(N, points=ONE_BAD), r"nan\] in row 7"),
         (
-            lambda: vrba.TimeWindowWeights(INNER).init(N, points=ONE_BAD),
+            lambda: vrba.adapt.TimeWindowWeights(INNER).init(N, points=ONE_BAD),
             "must be finite",
         ),
-        (lambda: vrba.LocalAverage(INNER).init(N, points=ONE_BAD), "must be finite"),
-        (lambda: vrba.Causal(INNER).init(N, points=POINTS[:, 0]), "two axes.*40,"),
         (
-            lambda: vrba.TimeWindowWeights(INNER).init(N, points=[0.0] * N),
+            lambda: vrba.adapt.LocalAverage(INNER).init(N, points=ONE_BAD),
+            "must be finite",
+        ),
+        (
+            lambda: vrba.adapt.Causal(INNER).init(N, points=POINTS[:, 0]),
+            "two axes.*40,",
+        ),
+        (
+            lambda: vrba.adapt.TimeWindowWeights(INNER).init(N, points=[0.0] * N),
             "two axes.*40,",
         ),
     ],
@@ -264,7 +275,7 @@ def test_bad_settings_are_named(build, name, as_a_user):
 
 def test_wrappers_by_name_go_around_the_default():
     causal = make_policy("causal", vrba.Exponential(), INNER)
-    assert isinstance(causal, vrba.Causal)
+    assert isinstance(causal, vrba.adapt.Causal)
     assert causal.policy == with_potential(INNER, vrba.Exponential())
     assert make_policy("causal", None, causal) is causal  # a run that is resumed
     assert along_time(causal, ("x", "t")).axis == 1

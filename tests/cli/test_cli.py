@@ -15,12 +15,12 @@ import jax
 import numpy as np
 import pytest
 from scipy.io import netcdf_file
+from vrba.cli.names import known_optimizers, known_policies, known_problems, make_policy
 
 import vrba
 from tests.cli.cases import call
 from vrba.cli import COMMANDS, solve
 from vrba.cli._base import UsageError
-from vrba.cli.names import known_optimizers, known_policies, known_problems, make_policy
 from vrba.cli.output import (
     free_folder,
     output_folder,
@@ -525,7 +525,7 @@ def test_every_optimizer_gets_a_recipe_that_suits_it(name, minutes):
     )
     assert recipe.max_steps == 7
     assert recipe.resample_every == (15 if is_second_order else 100)
-    assert isinstance(recipe.balance, vrba.GradientNorms) is not is_second_order
+    assert isinstance(recipe.balance, vrba.pinn.GradientNorms) is not is_second_order
     usual = new_recipe(RecipeFlags(), problem, minutes, None)
     for part in ("model", "num_points", "pool_size", "policy"):
         assert getattr(recipe, part) == getattr(usual, part)

@@ -3,10 +3,10 @@
 import json
 
 from rooms import concrete
+from vrba.cli.catalogue import catalogue, first_sentence
 
 import vrba
 from tests.compare.cases import call
-from vrba.cli.catalogue import catalogue, first_sentence
 
 
 def test_list_shows_every_exported_class():
@@ -15,14 +15,14 @@ def test_list_shows_every_exported_class():
         name for kind in json.loads(out).values() for e in kind for name in e["names"]
     }
     bases = {
-        "vrba.adapt": (vrba.AbstractPolicy, vrba.AbstractPotential),
+        "vrba.adapt": (vrba.adapt.AbstractPolicy, vrba.adapt.AbstractPotential),
         "vrba.optim": (vrba.optim.AbstractOptimizer,),
-        "vrba.problems": (vrba.Problem, vrba.AbstractCondition),
+        "vrba.problems": (vrba.Problem, vrba.problems.AbstractCondition),
         "vrba.models": (
             vrba.models.AbstractArchitecture,
             vrba.models.AbstractOperatorArchitecture,
         ),
-        "vrba.domains": (vrba.AbstractDomain,),
+        "vrba.domains": (vrba.domains.AbstractDomain,),
     }
     plain = {name.split(".")[-1].replace("-", "").lower() for name in listed}
     for room, kinds in bases.items():
@@ -34,7 +34,7 @@ def test_list_gives_a_line_each_with_a_sentence():
     code, out, _ = call("list", "potentials")
     lines = out.splitlines()
     assert code == 0 and len(lines) == len(catalogue()["potentials"])
-    about = first_sentence(vrba.Cosh)
+    about = first_sentence(vrba.adapt.Cosh)
     assert f"cosh               {about}" in lines and about.endswith(".")
     both = call("list")[1]
     assert "problems:\nadvection" in both and "levenberg-marquardt, lm  " in both

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.run_cases import make_run
+from vrba.cli.subjects import Pairing, recipes_of
 
 import vrba
 from tests.cli.cases import call
 from vrba.cli import children, machine
 from vrba.cli.recipe import OperatorFlags, new_operator_recipe
-from vrba.cli.subjects import Pairing, recipes_of
 from vrba.data import Bubble, Kolmogorov, Wave, open_pairs, write_pairs
 
 pytestmark = pytest.mark.xdist_group("cli operators")  # one folder
@@ -170,11 +170,13 @@ def test_every_data_set_has_a_recipe_that_fits(kind):
 
 def test_the_published_networks_are_taken_at_the_published_scale():
     """Their sizes are those of tests/test_models_operators.py."""
-    model = lambda kind: vrba.default_operator_recipe(made(kind, num_train=800)).model
+    model = lambda kind: (
+        vrba.operators.default_operator_recipe(made(kind, num_train=800)).model
+    )
     assert model(Bubble) == vrba.DeepONet()
     assert model(Kolmogorov) == vrba.FNO(kernel=vrba.models.TuckerKernel(rank=1.0))
     wave = dataclasses.replace(model(Wave), fastest=32.0)  # as fast as times allow
-    assert wave == vrba.TimeConditionedUNet(time_axis=0)
+    assert wave == vrba.models.TimeConditionedUNet(time_axis=0)
 
 
 KEPT = {"point": 1, "time": 16 * 16, "coarse": 4 * 4, "half": 2}
@@ -200,8 +202,10 @@ def test_data_of_ones_own_get_a_network_that_fits():
     zeros, axis = np.zeros((20, 12, 1)), np.linspace(0, 1, 12)
     on_grid = vrba.data.Pairs(zeros, zeros, ("x",), (axis,), None, 16, 2, 2)
     uneven = vrba.data.Pairs(zeros, zeros, ("x",), (axis**2,), None, 16, 2, 2)
-    assert isinstance(vrba.default_operator_recipe(on_grid).model, vrba.FNO)
-    assert isinstance(vrba.default_operator_recipe(uneven).model, vrba.DeepONet)
+    assert isinstance(vrba.operators.default_operator_recipe(on_grid).model, vrba.FNO)
+    assert isinstance(
+        vrba.operators.default_operator_recipe(uneven).model, vrba.DeepONet
+    )
 
 
 def test_data_of_one_shape_are_told_apart_by_their_numbers():

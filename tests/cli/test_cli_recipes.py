@@ -7,12 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from vrba.cli.names import unbiased_policy
 
 import vrba
 from tests.cli.cases import call
 from vrba import adapt, optim
 from vrba.cli._base import UsageError
-from vrba.cli.names import unbiased_policy
 from vrba.cli.recipe import RecipeFlags, dtype_asked, new_recipe, resumed_recipe
 from vrba.core import describe, use_precision
 from vrba.fields import Field
@@ -194,7 +194,7 @@ def test_recipes_are_listed():
 def test_what_a_folder_cannot_give_is_given_again(part, tmp_path):
     unread = {
         "optimizer": optim.FromOptax(optax.adam(1e-3)),
-        "policy": vrba.Sampling(vrba.Custom(lambda s: s**2)),
+        "policy": vrba.Sampling(vrba.adapt.Custom(lambda s: s**2)),
     }
     recipe = vrba.Recipe(num_points=7, **{part: unread[part]})
     about = {

@@ -16,11 +16,13 @@ import jax
 import numpy as np
 import pytest
 from rich.console import Console
+from vrba.cli.target import load_problem
+from vrba.train import Trainer
+from vrba.train.loop import watch_signals
 
 import vrba
 from tests.compare.cases import call, processes_share_cache, runs_in_this_process
 from vrba.cli.recipe import RecipeFlags, new_recipe
-from vrba.cli.target import load_problem
 from vrba.compare import (
     ComparisonFolder,
     ProblemCase,
@@ -38,8 +40,6 @@ from vrba.compare.tables import summarise
 from vrba.core import InputError, append_line
 from vrba.problems import EQUATIONS, Formulation
 from vrba.report import Board
-from vrba.train import Trainer
-from vrba.train.loop import watch_signals
 
 pytestmark = pytest.mark.xdist_group("compare")  # one folder
 
@@ -232,7 +232,7 @@ def test_python_resumes_with_more_seeds(decay, recipe, compared):
 
 def test_policies_are_names_or_objects(decay, recipe):
     case = ProblemCase(decay, recipe)
-    cosh = vrba.Sampling(vrba.Cosh())
+    cosh = vrba.Sampling(vrba.adapt.Cosh())
     found = methods_of(case, {"plain": "uniform", "mine": cosh})
     assert list(found) == ["plain", "mine"] and found["mine"].policy == cosh
     assert list(methods_of(case, [cosh, "rba"])) == ["sampling", "rba"]
@@ -298,7 +298,7 @@ def test_operators_are_compared_in_python(folder):
     pairs = make_pairs()
     small = vrba.MLP(8, 1)
     model = vrba.DeepONet(branch=small, trunk=small, latent=4)
-    recipe = vrba.default_operator_recipe(pairs, 2, model)
+    recipe = vrba.operators.default_operator_recipe(pairs, 2, model)
     found = vrba.compare(pairs, ["uniform", "quadratic"], 1, recipe=recipe)
     assert list(found.runs) == ["uniform", "quadratic"]
     assert found.content["measure"].startswith("relative L2 error on the test set")

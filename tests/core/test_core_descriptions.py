@@ -54,7 +54,7 @@ def stored(value):
 
 
 def test_rebuilt_settings_are_equal():
-    policy = vrba.Weighting(vrba.Power(2.0), temperature=vrba.EffectiveSize(0.3))
+    policy = vrba.Weighting(vrba.adapt.Power(2.0), temperature=vrba.EffectiveSize(0.3))
     known = {kind.__name__: kind for kind in concrete("vrba.adapt", eqx.Module)}
     again = rebuild(stored(policy), known)
     assert describe(again) == describe(policy) and type(again) is type(policy)

@@ -314,8 +314,12 @@ def test_times_can_be_split():
     )
     assert rows.num_rows == 16
     functions, places, targets = rows.take(jnp.asarray([6, 9]))
-    np.testing.assert_allclose(scaling.unscaled_outputs(targets[0]), outputs[1, :, 2], rtol=1e-12)
-    np.testing.assert_allclose(scaling.unscaled_outputs(targets[1]), outputs[2, :, 1], rtol=1e-12)
+    np.testing.assert_allclose(
+        scaling.unscaled_outputs(targets[0]), outputs[1, :, 2], rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        scaling.unscaled_outputs(targets[1]), outputs[2, :, 1], rtol=1e-12
+    )
     seen = [(axis - axis.mean()) / axis.std() for axis in axes]
     np.testing.assert_allclose(places[0, :, 1], seen[1][2], rtol=1e-12)
     np.testing.assert_allclose(places[0, :, 0], seen[0], atol=1e-12)

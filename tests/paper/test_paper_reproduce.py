@@ -12,18 +12,18 @@ import statistics
 from pathlib import Path
 
 import pytest
-
-from tests.cli.cases import call, children_in_this_process
-from tests.report.run_cases import make_run
-from vrba.cli import paper, reproduce
-from vrba.cli.compare import Outcome
 from vrba.cli.comparison import ComparisonFolder
 from vrba.cli.paper import Arm, Exhibit, Experiment
 from vrba.cli.paper.published import published_curves
 from vrba.cli.paper.result import result_of
 from vrba.cli.reproduce import known_exhibits
-from vrba.report import exhibit_text, write_exhibit
 from vrba.report.summary import run_of
+
+from tests.cli.cases import call, children_in_this_process
+from tests.report.run_cases import make_run
+from vrba.cli import paper, reproduce
+from vrba.cli.compare import Outcome
+from vrba.report import exhibit_text, write_exhibit
 
 EXHIBITS = list(known_exhibits().values())
 EXPERIMENTS = {one.name: one for exhibit in EXHIBITS for one in exhibit.experiments}

@@ -252,7 +252,7 @@ def test_the_example_runs_and_is_blank_outside(tmp_path):
     points = np.stack(np.meshgrid(grid["x"], grid["y"], indexing="ij"), axis=-1)
     is_inside = problem.domain.contains(points.reshape(-1, 2)).reshape(30, 20)
     np.testing.assert_array_equal(np.isfinite(grid["u"]), is_inside)
-    assert vrba.disagreement([solution, solution]) == 0
+    assert vrba.pinn.disagreement([solution, solution]) == 0
     with netcdf_file(solution.export(tmp_path / "u.nc", 30, 20), mmap=False) as file:
         np.testing.assert_array_equal(np.isfinite(file.variables["u"][:]), is_inside)
     path = write_figures(run)[0]

@@ -3,10 +3,10 @@
 import json
 
 import pytest
+from vrba.report.summary import result_of, run_of, summarise
 
 from tests.report.run_cases import ABOUT, add_collapse, figures_in, make_run
 from vrba.report import ComparisonRecord, RunRecord, write_report
-from vrba.report.summary import result_of, run_of, summarise
 
 
 def make_comparison(path, arms=("uniform", "default:exponential"), seeds=(3, 4)):
