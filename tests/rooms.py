@@ -3,6 +3,8 @@
 import importlib
 import inspect
 import pkgutil
+import re
+from pathlib import Path
 from types import ModuleType
 
 
@@ -35,3 +37,12 @@ def is_abstract(cls: type) -> bool:
 def concrete(room: str, base: type) -> list[type]:
     """Every subclass of `base` in `room` that can be built."""
     return [cls for cls in classes(room, base) if not is_abstract(cls)]
+
+
+def exports(room: str) -> list[str]:
+    """The names that a room exports by `from .x import X as X`, also in a stub."""
+    package = importlib.import_module(room)
+    file = Path(inspect.getfile(package))
+    stub = file.with_suffix(".pyi")
+    text = (stub if stub.exists() else file).read_text()
+    return re.findall(r"(?m)^from \.[\w.]* import (\w+) as \1$", text)

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from matplotlib.figure import Figure
-
 from ..core import InputError
 from ..diagnose import find_stages, find_warnings
 from ..report import (
@@ -140,7 +138,7 @@ def pictures_of(comparison: ComparisonRecord) -> list[Picture]:
     ]
 
 
-def _operator_figures(comparison: ComparisonRecord) -> dict[str, Figure | None]:
+def _operator_figures(comparison: ComparisonRecord) -> dict[str, Any]:
     """Errors over functions, and over time."""
     errors = {
         method: [r.result["errors"] for r in runs.values() if r.result.get("errors")]
