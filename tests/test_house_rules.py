@@ -20,7 +20,7 @@ from packaging.utils import canonicalize_name
 from rooms import classes, concrete, is_abstract
 
 import vrba
-from benchmarks import ablation, results, sensitivity, shelf, study_page
+from benchmarks import ablation, results_page, sensitivity, shelf, study_page
 from benchmarks.peers import page as peers_page
 from benchmarks.peers.results import read_results
 
@@ -263,7 +263,10 @@ def make_targets(text):
 
 def test_pages_of_results_are_up_to_date():
     """They are written from what is kept in `results`, not by hand."""
-    found = {results.PAGE: results.page(), results.README: results.readme()}
+    found = {
+        results_page.PAGE: results_page.page(),
+        results_page.README: results_page.readme(),
+    }
     for path, text in found.items():
         assert path.read_text() == text, "run `python -m benchmarks.results`"
     text = shelf.page(shelf.read_results())

@@ -8,7 +8,7 @@ import argparse
 import signal
 import sys
 
-from vrba.cli.machine import num_cores
+from vrba.compare import num_cores
 
 from .arms import ARMS
 from .cases import CASES

@@ -3,7 +3,8 @@
 import statistics
 from typing import Any
 
-from vrba.report import short, spread, spread_text
+from vrba.compare import format_spread, spread
+from vrba.report import format_number
 
 from ..commit import commit_of
 from .arms import ARMS
@@ -120,13 +121,14 @@ def best_beside_own(runs: Runs) -> list[str]:
     seeds = [{run["settings"]["seed"] for run in runs[arm]} for arm in (best, *own)]
     counts = sorted({len(some) for some in seeds})
     told = {
-        arm: f"{short(errors[arm])} ({short(errors[best] / errors[arm])})"
-        for arm in own
+        arm: f"{format_number(error)} ({format_number(errors[best] / error)})"
+        for arm, error in errors.items()
+        if arm in own
     }
     return [
         f"{runs[best][0]['settings']['minutes']:g}",
         " to ".join(map(str, dict.fromkeys([counts[0], counts[-1]]))),
-        f"`{best}` {short(errors[best])}",
+        f"`{best}` {format_number(errors[best])}",
         *(told.get(arm, "") for arm in IN_README),
     ]
 
@@ -195,7 +197,7 @@ def missed(runs: Runs) -> list[str]:
                 minutes = when * runs[own][0]["settings"]["minutes"]
                 found.append(
                     f"after {minutes:g} minutes the error of `{best}` is "
-                    f"{short(factor)} times that of `{own}`."
+                    f"{format_number(factor)} times that of `{own}`."
                 )
     return found
 
@@ -230,7 +232,7 @@ def kebab_case(runs: list[dict[str, Any]], name: str) -> str:
     missing = [why_none(run) for run in runs if run[name] is None]
     if not errors:
         return missing[0]
-    text = spread_text(spread(errors))
+    text = format_spread(spread(errors))
     return f"{text}; {len(missing)} of {len(runs)} {missing[0]}" if missing else text
 
 
@@ -257,7 +259,7 @@ def standing(
     best = best_peer(errors)
     told = f"{when} no peer has an error to hold against `{own}`"
     if best is not None:
-        factor = short(errors[best] / errors[own])
+        factor = format_number(errors[best] / errors[own])
         told = f"{when} the error of the best peer, `{best}`, is {factor} times `{own}`"
         told += "" if errors[best] >= AIM * errors[own] else ", less than ten times"
     better = [arm for arm, error in errors.items() if error < errors[own]]

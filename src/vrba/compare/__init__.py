@@ -66,6 +66,7 @@ from .statistics import spread as spread
 from .tables import comparison_rows as comparison_rows
 from .tables import comparison_sentence as comparison_sentence
 from .tables import format_spread as format_spread
+from .tables import stop_reason_of as stop_reason_of
 
 
 class _CallableModule(ModuleType):

@@ -53,7 +53,7 @@ HOW_TO_READ = (
     "selected iterate has the lowest residual, for operators the lowest error on the "
     "validation set; the last iterate is beside it. A gain is the error of the first "
     "row of an experiment divided by that of this row with the same seed. The fair "
-    "gain is that over a fair baseline, for selected iterates. The method is the word of "
+    "gain is that over a fair baseline, for selected iterates. The method is as in "
     "`vrba compare --policies`. A cell is empty if nothing was published, or not run."
 )
 
