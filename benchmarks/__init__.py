@@ -4,9 +4,10 @@ import pkgutil
 
 HELPERS = (
     "__main__",
-    "behind",
     "commit",
     "kept_runs",
+    "results_page",
+    "shortincomings",
     "timing",
     "torch_deeponet",
     "study",

@@ -11,8 +11,8 @@ from typing import Any
 import vrba
 from vrba import adapt, optim
 from vrba.models import MLP
+from vrba.pinn import Recipe, default_recipe
 from vrba.problems import Burgers
-from vrba.train import Recipe, default_recipe
 
 from . import variants
 from .study import Group, Study

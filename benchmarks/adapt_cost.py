@@ -62,7 +62,11 @@ def compare_draws(dtype) -> None:
             )[1]
         ),
     }
-    for draw in (vrba.Stratified(), vrba.Systematic(), vrba.WithReplacement()):
+    for draw in (
+        vrba.adapt.Stratified(),
+        vrba.adapt.Systematic(),
+        vrba.adapt.WithReplacement(),
+    ):
         drawing = vrba.Sampling(vrba.Exponential(), draws=draw)
 
         def repeat(weight, drawing=drawing):
@@ -89,7 +93,7 @@ def compare_without_replacement() -> None:
     """Draws without repeats: far slower in JAX, and in ours, than with them."""
     key = jax.random.key(0)
     mass = jax.random.uniform(key, (POOL,), jnp.float64)
-    ours = jax.jit(lambda m, k: vrba.WithoutReplacement().ids(m, BATCH, key=k))
+    ours = jax.jit(lambda m, k: vrba.adapt.WithoutReplacement().ids(m, BATCH, key=k))
     theirs = jax.jit(
         lambda m, k: jax.random.choice(k, POOL, (BATCH,), p=m / m.sum(), replace=False)
     )

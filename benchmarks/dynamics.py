@@ -36,7 +36,7 @@ def main() -> None:
             words += ["--minutes", f"{asked.minutes:g}", "--seeds", str(asked.seeds)]
         command = [sys.executable, "-m", "vrba", "compare", *words]
         subprocess.run(command, check=True)
-        figure = out / "figures" / "arms-dynamics.png"
+        figure = out / "figures" / "dynamics.png"
         shutil.copyfile(figure, ROOT / "docs" / f"dynamics-{name}.png")
 
 

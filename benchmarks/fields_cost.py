@@ -12,8 +12,8 @@ import jax.numpy as jnp
 
 import vrba
 from vrba.models import MLP
+from vrba.pinn import Evaluator, Trainer
 from vrba.problems import Burgers, Formulation, KdV
-from vrba.train import Trainer
 
 from .timing import time_together
 
@@ -22,11 +22,11 @@ NUM_POINTS = 20_000
 
 def by_hand(trainer, equation, order, is_shared):
     """The loss of one equation by nested `jvp`, whole batch."""
-    ansatz = trainer.formulation.ansatz.fn
+    ansatz = trainer.evaluator.formulation.ansatz.fn
     points = trainer.pools["equations"][0][:NUM_POINTS]
 
     def u(network, t, x):
-        return ansatz(t, x, network(trainer.embedding(t, x))[0])
+        return ansatz(t, x, network(trainer.evaluator.embedding(t, x))[0])
 
     def along(fn):
         return lambda x: jax.jvp(fn, (x,), (jnp.ones_like(x),))[1]
@@ -69,7 +69,7 @@ def measure(problem, equation, order):
     recipe = vrba.Recipe(
         model=MLP(width=30, depth=3), num_points=NUM_POINTS, pool_size=NUM_POINTS
     )
-    trainer = Trainer(Formulation(problem), recipe, 0)
+    trainer = Trainer(Evaluator(Formulation(problem), recipe, 0))
     state = trainer.init()
     ids = {"equations": jnp.arange(NUM_POINTS, dtype=jnp.int32)}
     objective = trainer.objective(with_ids(state, ids))
@@ -88,7 +88,9 @@ def measure(problem, equation, order):
     )
     gap = abs(float(ours(network)[0] / whole(network)[0]) - 1)
     name = type(problem).__name__
-    print(f"{name}: blocks of {trainer.block_size}, losses agree to {gap:.0e}")
+    print(
+        f"{name}: blocks of {trainer.evaluator.block_size}, losses agree to {gap:.0e}"
+    )
     for name, seconds in times.items():
         print(f"  {name:12s} {1e3 * seconds:7.1f} ms  {seconds / times['vrba']:.2f} x")
 

@@ -15,7 +15,7 @@ import numpy as np
 import vrba
 from vrba.core import use_precision
 from vrba.data import Bubble, Kolmogorov, Pairs, Wave
-from vrba.train import OperatorTrainer, operator_arms
+from vrba.operators import OperatorTrainer, operator_arms
 
 TORCH = "torch==2.13.0"
 ARMS = {
@@ -50,7 +50,7 @@ class Arm:
     """One way to train, a few steps at a time; `seconds` are those of a step."""
 
     def __init__(self, pairs: Pairs, change, num_steps: int):
-        recipe = change(vrba.default_operator_recipe(pairs))
+        recipe = change(vrba.operators.default_operator_recipe(pairs))
         self.trainer = OperatorTrainer(pairs, recipe, 0)
         self.num_steps = min(num_steps, self.trainer.resample_every)
         self.state = self.trainer.init()
@@ -121,7 +121,7 @@ def compare(kind, scale: str, num_steps: int, num_turns: int, *, with_torch=Fals
                 one.go()
     first = arms["uniform"]
     model = type(first.trainer.recipe.model).__name__
-    params = first.trainer.num_params
+    params = first.trainer.evaluator.num_params
     print(f"{model}, {params} parameters, {scale} data, {num_turns} turns:")
     for name, arm in arms.items():
         _tell(name, arm.seconds, first.seconds)

@@ -22,8 +22,8 @@ from matplotlib.figure import Figure
 
 from vrba import optim
 from vrba.models import MLP
+from vrba.pinn import Evaluator, Recipe, Trainer
 from vrba.problems import Burgers, Formulation
-from vrba.train import Recipe, Trainer
 
 PICTURE = Path(__file__).parents[1] / "docs" / "scaling.png"
 CHOLESKY, MATRIX_FREE, ADAM = "lm, Cholesky", "lm, matrix-free", "adam"
@@ -61,7 +61,7 @@ def measure(optimizer: str, num_points: int, width: int) -> dict[str, float]:
         pool_size=num_points,
         num_held_out=16,
     )
-    trainer = Trainer(Formulation(Burgers()), recipe, 0)
+    trainer = Trainer(Evaluator(Formulation(Burgers()), recipe, 0))
     state = trainer.resample(trainer.init())
     state, _ = trainer.advance(state, 1)
     step = timed(lambda: trainer.advance(state, 1)[0].num_steps)
@@ -70,10 +70,10 @@ def measure(optimizer: str, num_points: int, width: int) -> dict[str, float]:
     program = jax.jit(lambda params: objective.value_and_gradient(params))
     memory: Any = program.lower(state.params).compile().memory_analysis()
     return {
-        "params": trainer.num_params,
+        "params": trainer.evaluator.num_params,
         "points": num_points,
         "seconds": step,
-        "redraw": redraw,
+        "resample": redraw,
         "program": memory.temp_size_in_bytes,
         "resident": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
     }
@@ -156,7 +156,7 @@ def race(optimizer: str, width: int) -> dict[str, float]:
         resample_every=100 if is_first_order else 15,
         num_held_out=4096,
     )
-    trainer = Trainer(Formulation(Burgers()), recipe, 0)
+    trainer = Trainer(Evaluator(Formulation(Burgers()), recipe, 0))
     state = trainer.resample(trainer.init())
     trainer.advance(state, 1)
     trainer.check(state)
@@ -166,7 +166,7 @@ def race(optimizer: str, width: int) -> dict[str, float]:
         state, _ = trainer.advance(state, 20 if is_first_order else 1)
         state, _ = trainer.check(state)
     return {
-        "params": trainer.num_params,
+        "params": trainer.evaluator.num_params,
         "steps": int(state.num_steps),
         "residual": float(np.sqrt(state.best_score)),
     }

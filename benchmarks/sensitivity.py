@@ -11,6 +11,7 @@ from functools import partial
 
 from vrba import adapt, optim
 from vrba.models import MLP
+from vrba.pinn import Recipe, default_recipe
 from vrba.problems import (
     Burgers,
     Helmholtz,
@@ -19,7 +20,6 @@ from vrba.problems import (
     Problem,
     Wave,
 )
-from vrba.train import Recipe, default_recipe
 
 from . import variants
 from .ablation import MINUTES, changed, usual, with_published_sizes
@@ -100,7 +100,7 @@ STUDY = Study(
                 "twice the pool": partial(scaled, "pool_size", 2),
             },
         ),
-        "redraw": Group(
+        "resample": Group(
             BASE,
             {
                 "redrawn twice as often": partial(scaled, "resample_every", 0.5),

@@ -1,7 +1,7 @@
-"""Every problem that comes with the package, uniform and by default, at equal time.
+"""Every problem of the package, with uniform and default sampling, at equal time.
 
 `python -m benchmarks.shelf --minutes 3 --seeds 1` solves them one after another with
-`vrba compare`, each in a folder of its own, and goes on where it was stopped. It writes
+`vrba compare`, each in a folder of its own, and continues what was stopped. It writes
 `results/shelf.json` and, from that, `docs/shelf.md`; `--table` only writes the latter.
 """
 
@@ -13,33 +13,39 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from vrba.cli._base import INTERRUPTED
-from vrba.compare import known_problems
+from vrba.compare import (
+    BASELINE,
+    ComparisonRecord,
+    Spread,
+    format_spread,
+    known_problems,
+    pair,
+)
 from vrba.diagnose import find_warnings
-from vrba.report import ComparisonRecord, Spread, pair, spread_text
 
 from .commit import commit_of
 
 IS_LONG = True
 ROOT = Path(__file__).parents[1]
 RESULTS, PAGE = ROOT / "results" / "shelf.json", ROOT / "docs" / "shelf.md"
-BASELINE, OWN = "uniform", "vrba"
+OWN = "default"
+INTERRUPTED = 130  # exit code of `vrba compare`
 CLEARLY = 1.01  # a smaller factor is none
 ENOUGH_SEEDS = 3  # to be counted in the summary
-HEAD = """# What the shelf reaches
+HEAD = """# Every problem with its default recipe
 
 Written by `python -m benchmarks.shelf`, never by hand: each problem with its default
-recipe and the settings it comes with, beside the same with points drawn evenly and
-redrawn (`uniform`), at equal time. Errors are relative L2 against the problem's own
-reference, of the iterate with the lowest residual on held-out points; the median over
-seeds [lowest, highest]. The ratio is that of uniform to ours for the same seed, above 1
-where adaptivity helped, of these iterates and of the last ones; with one seed nothing
-can be said about chance. An error below three times that of the reference is given as a
-bound, and counts as it in the ratio. Steps are those that fitted into the time, ours
-and uniform. Of unknown coefficients the largest relative error over the seeds is given.
-The last column has the warnings of our own runs, if these were diagnosed.
+recipe, beside the same recipe with uniform sampling (`uniform`), at equal time. Errors
+are relative L2 errors against the problem's own reference, of the iterate with the
+lowest residual on held-out points: the median over seeds [minimum, maximum]. The ratio
+is the error of uniform divided by that of the default with the same seed: above 1
+adaptivity helped. It is given for these iterates and for the last ones; one seed shows
+nothing. An error below three times that of the reference is given as a bound, and the
+ratio uses the bound. Steps are those made in the time, by the default and by uniform.
+For unknown coefficients the table has the largest relative error over the seeds. The
+last column (alarms) has the warnings of the default's runs.
 
-| problem | min | seeds | steps | ours | uniform | ratio | last | unknowns | alarms |
+| problem | min | seeds | steps | default | uniform | ratio | last | unknowns | alarms |
 |---|---|---|---|---|---|---|---|---|---|
 """
 
@@ -73,12 +79,12 @@ def compared(name: str, asked: argparse.Namespace) -> dict[str, Any]:
     if subprocess.run(command, check=False).returncode == INTERRUPTED:
         sys.exit("Stopped; the same command goes on.")
     found = ComparisonRecord.read(out)
-    return found.content | {"alarms": alarms(found)}
+    return found.content | {"run_warnings": run_warnings(found)}
 
 
-def alarms(found: ComparisonRecord) -> list[str]:
-    """What our own runs warned of."""
-    records = [run.record for run in found.arms[OWN]]
+def run_warnings(found: ComparisonRecord) -> list[str]:
+    """Names of the warnings of the default's runs."""
+    records = [run.record for run in found.runs[OWN].values()]
     names = [one.name for record in records for one in find_warnings(record)]
     return sorted(set(names))
 
@@ -105,32 +111,34 @@ def write_page() -> None:
 def page(known: dict[str, dict[str, Any]]) -> str:
     """The whole page as text."""
     rows = [row(name, found) for name, found in known.items()]
-    told = [f"- `{n}`: {line}" for n, one in known.items() for line in one["warnings"]]
+    notes = [
+        f"- `{name}`: {line}" for name, one in known.items() for line in one["warnings"]
+    ]
     makers: dict[str, list[str]] = {}
     for name, one in known.items():
         for program in one["programs"]:
             makers.setdefault(commit_of(program), []).append(f"`{name}`")
     made = [f"- {commit}: {', '.join(names)}" for commit, names in makers.items()]
     parts = [HEAD + "\n".join(rows)]
-    parts += ["What is to be said of the runs:\n\n" + "\n".join(told)] if told else []
-    parts += ["Made by the program as it was at\n\n" + "\n".join(made)]
+    parts += ["Warnings:\n\n" + "\n".join(notes)] if notes else []
+    parts += ["Made by the program at\n\n" + "\n".join(made)]
     return "\n\n".join(parts) + "\n"
 
 
 def row(name: str, found: dict[str, Any]) -> str:
     """One line of the table."""
-    arms, settings = found["arms"], found["settings"]
-    steps = [arms[arm]["step"]["median"] for arm in (OWN, BASELINE) if arm in arms]
+    methods, settings = found["methods"], found["settings"]
+    steps = [methods[m]["step"]["median"] for m in (OWN, BASELINE) if m in methods]
     cells = [
         f"`{name}`",
         f"{settings['flags']['minutes']:g}",
         str(settings["num_seeds"]),
         ", ".join(f"{step:g}" for step in steps),
-        kebab_case(arms.get(OWN), found["floor"]),
-        kebab_case(arms.get(BASELINE), found["floor"]),
+        median_error(methods.get(OWN), found["floor"]),
+        median_error(methods.get(BASELINE), found["floor"]),
         *(middle(factors(found, which)) for which in ("selected", "last")),
         ", ".join(unknowns(found["runs"])),
-        warned(found.get("alarms")),
+        warned(found["run_warnings"]),
     ]
     return f"| {' | '.join(cells)} |"
 
@@ -141,7 +149,7 @@ def factors(found: dict[str, Any], which: str) -> tuple[float, ...]:
     errors: dict[str, dict[int, float]] = {BASELINE: {}, OWN: {}}
     for run in found["runs"]:
         if run["error"]:
-            errors[run["arm"]][run["seed"]] = run["error"][which]
+            errors[run["method"]][run["seed"]] = run["error"][which]
     ratios = pair(errors[BASELINE], errors[OWN], found["floor"])
     return () if ratios is None else ratios.ratios
 
@@ -151,29 +159,29 @@ def middle(ratios: tuple[float, ...]) -> str:
     return f"{statistics.median(ratios):.2g}" if ratios else ""
 
 
-def warned(names: list[str] | None) -> str:
-    """Empty for runs made before there were alarms."""
-    return "" if names is None else ", ".join(names) or "none"
+def warned(names: list[str]) -> str:
+    """The names of warnings."""
+    return ", ".join(names) or "none"
 
 
-def kebab_case(arm: dict[str, Any] | None, floor: float) -> str:
+def median_error(method: dict[str, Any] | None, floor: float) -> str:
     """The median, and the range if there is more than one seed."""
-    if arm is None:
+    if method is None:
         return "no run ended"
-    return spread_text(Spread(**arm["selected"]), floor)
+    return format_spread(Spread(**method["selected"]), floor)
 
 
 def unknowns(runs: list[dict[str, Any]]) -> list[str]:
-    """How far our own runs are from the true coefficients, at most."""
-    own = [run["error"] for run in runs if run["arm"] == OWN and run["error"]]
+    """The largest relative error of each unknown coefficient."""
+    own = [run["error"] for run in runs if run["method"] == OWN and run["error"]]
     names = [key for key in (own[0] if own else {}) if key.startswith("unknown ")]
     largest = {name: max(errors[name] for errors in own) for name in names}
     return [f"{n.removeprefix('unknown ')} {e:.2%}" for n, e in largest.items()]
 
 
 def summary() -> str:
-    """For the README: what problems say that were run with three seeds or more, each
-    with an equal share of the machine."""
+    """For the README: the problems with three seeds or more whose runs had an equal
+    share of the machine."""
     known = read_results()
     repeated = {
         name: one
@@ -195,20 +203,19 @@ def summary() -> str:
     }
     ends = [max(least, key=least.__getitem__), min(least, key=least.__getitem__)]
     largest, smallest = (
-        f"`{name}` ({statistics.median(selected[name]):.2g}, of last iterates "
+        f"`{name}` ({statistics.median(selected[name]):.2g}, for last iterates "
         f"{statistics.median(last[name]):.2g})"
         for name in ends
     )
     return (
-        f"Beside evenly drawn points, of {len(counted)} problems with three seeds or "
-        f"more, the error is **lower with every seed on {wins}, higher with every seed "
-        f"on {losses}**; on the others seeds disagree. (A difference below "
-        f"{100 * (CLEARLY - 1):.0f} % is none. If both were equal, chance would give "
-        f"about {chance:.0f} and {chance:.0f}.) It is lower by a factor of "
-        f"{_quartiles(selected)}, of last iterates of {_quartiles(last)}. By the "
-        f"smaller of both it is largest for {largest} and smallest for {smallest}."
-        f"{left_out} "
-        "[All of them](docs/shelf.md).\n"
+        f"Compared with uniform sampling, on {len(counted)} problems with three seeds "
+        f"or more, the error is **lower with every seed on {wins}, higher with every "
+        f"seed on {losses}**; on the others seeds disagree. (Differences below "
+        f"{100 * (CLEARLY - 1):.0f} % count as none. Between equal methods chance "
+        f"gives about {chance:.0f} and {chance:.0f}.) It is lower by a factor of "
+        f"{_quartiles(selected)}, for last iterates by {_quartiles(last)}. By the "
+        f"smaller of both factors it is largest for {largest} and smallest for "
+        f"{smallest}.{left_out} [All of them](docs/shelf.md).\n"
     )
 
 

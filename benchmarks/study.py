@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import vrba
 from vrba.core import describe
-from vrba.train import Recipe
+from vrba.pinn import Recipe
 
 ROOT = Path(__file__).parents[1]
 

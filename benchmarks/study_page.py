@@ -8,7 +8,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 
 import vrba
-from vrba.report import spread, spread_text
+from vrba.compare import format_spread, spread
 
 from .commit import commit_of
 from .shelf import CLEARLY
@@ -35,12 +35,12 @@ def ratios_of(found: Found, name: str, baseline: str) -> list[float]:
     return [errors[seed] / usual[seed] for seed in errors if seed in usual]
 
 
-def kebab_case(values: list[float]) -> str:
+def format_values(values: list[float]) -> str:
     """The median, and the ends."""
-    return spread_text(spread(values)) if values else "none"
+    return format_spread(spread(values)) if values else "none"
 
 
-def shown_ratio(values: list[float]) -> str:
+def format_ratios(values: list[float]) -> str:
     """The same with a digit more: it matters on which side of one it is."""
     if not values:
         return "none"
@@ -86,8 +86,8 @@ def rows(study: Study, found: Found) -> list[str]:
             errors = errors_of(found[name])
             steps = [float(run["step"]) for run in found[name]]
             ratios = ratios_of(found, name, group.baseline)
-            cells = [title, name, kebab_case(list(errors.values())), group.baseline]
-            cells += [shown_ratio(ratios), kebab_case(steps), str(len(errors))]
+            cells = [title, name, format_values(list(errors.values())), group.baseline]
+            cells += [format_ratios(ratios), format_values(steps), str(len(errors))]
             lines.append(f"| {' | '.join(cells)} |")
     return lines
 

@@ -8,13 +8,13 @@ import sys
 import time
 
 import vrba
-from vrba.cli.machine import environment, num_cores
-from vrba.core import ending, write_atomically
+from vrba.compare import environment, num_cores
+from vrba.core import write_atomically
 
 from .study import ROOT, Study
 from .study_page import write_page
 
-ENDS = ("time_reached", "num_steps_reached")
+ENDS = ("time", "steps")
 
 
 def main(study: Study) -> None:
@@ -39,12 +39,14 @@ def solve_one(study: Study, name: str, seed: int) -> None:
     own = study.own_problem(name)
     problem, recipe = study.problem if own is None else own, study.variants[name]()
     solution = vrba.solve(problem, recipe, seed, study.minutes, diagnose=0)
-    status = ending(solution.result["status"])
-    if status not in ENDS:
-        sys.exit(f"ended with {status}")
+    stop_reason = solution.result["stop_reason"]
+    if stop_reason not in ENDS:
+        sys.exit(f"ended with {stop_reason}")
     keys = ("step", "seconds", "errors", "residual_l2", "score")
-    found = {"seed": seed, "status": status} | {k: solution.result[k] for k in keys}
-    found["program"] = solution.result["about"]["program"]
+    found = {"seed": seed, "stop_reason": stop_reason} | {
+        k: solution.result[k] for k in keys
+    }
+    found["program"] = solution.result["manifest"]["program"]
     path = study.run(name, seed)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, json.dumps(found).encode())

@@ -8,38 +8,42 @@ import jax.numpy as jnp
 import numpy as np
 
 from vrba.core import use_precision
+from vrba.pinn import Evaluator, Recipe, Trainer
 from vrba.problems import EQUATIONS, Formulation, Problem
-from vrba.train import Recipe, Trainer
 
 from .cases import INITIAL_WEIGHT, Case
 
 _TOLERANCE = 1e-12  # of the largest
 
 
-def check_same(case: Case, problem: Problem) -> None:
+def check_same_problem(case: Case, problem: Problem) -> None:
     """Raises if values, residuals, or other terms of the loss differ between the case
     and vrba's problem."""
     with use_precision("float64"):
         small = Recipe(num_points=64, pool_size=64, num_held_out=16)
-        trainer = Trainer(Formulation(problem), small, 0)
-        params = trainer.build()
+        trainer = Trainer(Evaluator(Formulation(problem), small, 0))
+        params = trainer.evaluator.initial_params()
         random = np.random.default_rng(0)
         points = jnp.asarray(random.uniform(case.lower, case.upper, (64, 2)))
-        network = eqx.combine(params, trainer.skeleton)
+        network = eqx.combine(params, trainer.evaluator.skeleton)
         value = lambda point: case.output(
             jnp, point, network(jnp.stack(case.inputs(jnp, point)))[0]
         )
         residual = jax.vmap(lambda point: residual_at(case, value, point))(points)
         rows = points, jnp.zeros((64, 0))
-        own = trainer.residual(params, EQUATIONS, rows)[:, 0]
+        own = trainer.evaluator.residual(params, EQUATIONS, rows)[:, 0]
         _compare("residuals", residual, own)
-        _compare("values", jax.vmap(value)(points), trainer.fields(params, points)["u"])
+        _compare(
+            "values",
+            jax.vmap(value)(points),
+            trainer.evaluator.fields(params, points)["u"],
+        )
         _check_initial(case, trainer, params, value)
 
 
 def _check_initial(case: Case, trainer: Trainer, params: Any, value: Any) -> None:
     """The one other term that a peer has: initial errors, with their weight."""
-    weights = {name: trainer.weights[name] for name in trainer.terms}
+    weights = {name: trainer.weights[name] for name in trainer.evaluator.terms}
     wanted = {EQUATIONS: 1.0}
     if (initial := case.initial) is None:
         if weights != wanted:
@@ -51,7 +55,7 @@ def _check_initial(case: Case, trainer: Trainer, params: Any, value: Any) -> Non
         )
     rows = trainer.pools["initial"]
     errors = lambda point: value(point) - initial(jnp, point[1])
-    own = trainer.residual(params, "initial", rows)[:, 0]
+    own = trainer.evaluator.residual(params, "initial", rows)[:, 0]
     _compare("initial errors", jax.vmap(errors)(rows[0]), own)
 
 

@@ -3,7 +3,8 @@
 import statistics
 from typing import Any
 
-from vrba.report import format_number, spread, spread_text
+from vrba.compare import format_spread, spread
+from vrba.report import format_number
 
 from ..commit import commit_of
 from .arms import ARMS
@@ -120,9 +121,9 @@ def best_beside_own(runs: Runs) -> list[str]:
     seeds = [{run["settings"]["seed"] for run in runs[arm]} for arm in (best, *own)]
     counts = sorted({len(some) for some in seeds})
     told = {
-        arm: f"{format_number(errors[arm])} "
-        f"({format_number(errors[best] / errors[arm])})"
-        for arm in own
+        arm: f"{format_number(error)} ({format_number(errors[best] / error)})"
+        for arm, error in errors.items()
+        if arm in own
     }
     return [
         f"{runs[best][0]['settings']['minutes']:g}",
@@ -231,7 +232,7 @@ def kebab_case(runs: list[dict[str, Any]], name: str) -> str:
     missing = [why_none(run) for run in runs if run[name] is None]
     if not errors:
         return missing[0]
-    text = spread_text(spread(errors))
+    text = format_spread(spread(errors))
     return f"{text}; {len(missing)} of {len(runs)} {missing[0]}" if missing else text
 
 

@@ -11,14 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from vrba.train.about import program
 
 import vrba
-from vrba.cli.children import Task
-from vrba.cli.machine import environment, num_cores
-from vrba.compare import known_problems
+from vrba.compare import environment, failure_message, known_problems, num_cores
+from vrba.pinn import default_recipe
 from vrba.problems import Problem
-from vrba.train import default_recipe
-from vrba.train.about import program
 
 from .arms import ENVIRONMENTS, Arm
 from .cases import CASES
@@ -200,7 +198,7 @@ def _note_end(settings: Settings, arm: Arm, code: int) -> None:
         errors = [f"{entry['error']:.2e}" for entry in found[1:-1]]
         told = errors[-1] if errors else "no step in time"
     else:
-        why = Task(arm.name, (), settings.said(arm)).complaint(code)
+        why = failure_message(settings.said(arm), code)
         maker = json.loads(settings.maker(arm).read_text(encoding="utf-8"))
         text = json.dumps(maker | {"failure": why})
         settings.maker(arm).write_text(text, encoding="utf-8")

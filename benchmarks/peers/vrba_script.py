@@ -19,8 +19,8 @@ from vrba import optim
 from vrba.adapt import presets
 from vrba.compare import known_problems
 from vrba.core import ending
-from vrba.train import FixedBalance, Recipe, Silent, default_recipe
-from vrba.train.accuracy import reference_of, relative_error
+from vrba.pinn import FixedBalance, Recipe, default_recipe, reference_of, relative_error
+from vrba.runs import Silent
 
 ADAM_STEPS = 1000  # before second order
 MOST_MEASURING = 0.03  # of the time, which is given back
@@ -32,7 +32,7 @@ class Watch(Silent):
     def __init__(self, log: Log):
         self.log = log
 
-    def check(self, entry: dict[str, Any], seconds_left: float) -> None:
+    def on_check(self, entry: dict[str, Any], seconds_left: float) -> None:
         """A line, with the time not yet corrected."""
         names = ("seconds", "step", "error", "loss")
         self.log.write({name: entry[name] for name in names})
@@ -114,8 +114,8 @@ def main() -> None:
 
 def measuring_seconds(solution: vrba.Solution) -> float:
     """What one measurement took, the shortest of some."""
-    trainer, spent = solution.trainer, []
-    reference = reference_of(trainer.formulation)
+    trainer, spent = solution.evaluator, []
+    reference = reference_of(trainer.evaluator.formulation)
     assert reference is not None
     for _ in range(5):
         start = time.perf_counter()

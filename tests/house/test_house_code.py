@@ -233,8 +233,8 @@ def source_complaints(text, name="file.py"):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             length = node.end_lineno - node.lineno + 1
             complaints += [f"{node.name} has {length} lines"] * (length > 60)
-            is_same = node.name.strip("_") == Path(name).stem.strip("_")
-            complaints += [f"{name} is named like its function"] * is_same
+            is_same_description = node.name.strip("_") == Path(name).stem.strip("_")
+            complaints += [f"{name} is named like its function"] * is_same_description
         elif isinstance(node, ast.Assert):
             complaints.append(f"assert in line {node.lineno}")
         elif isinstance(node, ast.ExceptHandler) and node.type is None:

@@ -12,31 +12,36 @@ import statistics
 from pathlib import Path
 
 import pytest
-from vrba.cli.comparison import ComparisonFolder
-from vrba.cli.paper import Arm, Exhibit, Experiment
-from vrba.cli.paper.published import published_curves
-from vrba.cli.paper.result import result_of
-from vrba.cli.reproduce import known_exhibits
-from vrba.report.summary import run_of
+from run_cases import make_run
 
-from tests.cli.cases import call, children_in_this_process
-from tests.report.run_cases import make_run
-from vrba.cli import paper, reproduce
-from vrba.cli.compare import Outcome
-from vrba.report import exhibit_text, write_exhibit
+from tests.compare.cases import call, runs_in_this_process
+from vrba import paper
+from vrba.compare import ComparisonFolder, Made
+from vrba.paper import (
+    Experiment,
+    PaperItem,
+    PaperRow,
+    item_text,
+    known_experiments,
+    known_items,
+    published_curves,
+    reproduction,
+    result_of,
+    write_item_page,
+)
 
-EXHIBITS = list(known_exhibits().values())
-EXPERIMENTS = {one.name: one for exhibit in EXHIBITS for one in exhibit.experiments}
-OPERATORS = {one.name for one in paper.TABLE4.experiments}
+ITEMS = list(known_items().values())
+EXPERIMENTS = known_experiments()
+OPERATORS = {name for name, one in EXPERIMENTS.items() if one.is_data}
 PARTS = {"operators": OPERATORS, "problems": set(EXPERIMENTS) - OPERATORS}
 GROUPS = {part: pytest.mark.xdist_group(f"reproduce {part}") for part in PARTS}
 
 
-def part_of(exhibit):
+def part_of(item):
     (part,) = [
         part
         for part, names in PARTS.items()
-        if names.issuperset(one.name for one in exhibit.experiments)
+        if names.issuperset(one.name for one in item.experiments)
     ]
     return part
 
@@ -44,7 +49,7 @@ def part_of(exhibit):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     path, before = tmp_path_factory.mktemp("reproduce"), Path.cwd()
-    with children_in_this_process():
+    with runs_in_this_process():
         os.chdir(path)
         yield path
     os.chdir(before)
@@ -66,8 +71,8 @@ def done(make):
     return make("problems")
 
 
-def titles_of(exhibit):
-    return {row["experiment"] for row in exhibit["rows"]}
+def titles_of(item):
+    return {row["experiment"] for row in item["rows"]}
 
 
 def read(path):
@@ -75,21 +80,25 @@ def read(path):
 
 
 @pytest.mark.parametrize(
-    "part", [pytest.param(part, marks=group) for part, group in GROUPS.items()]
+    "part",
+    [
+        pytest.param(part, marks=[group, pytest.mark.slow])
+        for part, group in GROUPS.items()
+    ],
 )
 def test_everything_is_made(make, folder, part):
     code, out, err = make(part)
     assert code == 0, err
-    told = {one["name"]: one for one in json.loads(out.splitlines()[-1])["exhibits"]}
+    told = {one["name"]: one for one in json.loads(out.splitlines()[-1])["items"]}
     tables, figures = [f"table{k}" for k in range(1, 5)], range(1, 6)
     assert sorted(told) == sorted([*tables, *(f"figure{k}" for k in figures)])
-    for one in [one for one in EXHIBITS if part_of(one) == part]:
-        exhibit, path = told[one.name], folder / "all" / "tiny" / one.name
-        assert read(path / "result.json") == exhibit
-        assert (path / "table.md").read_text() == exhibit_text(exhibit)
+    for one in [one for one in ITEMS if part_of(one) == part]:
+        item, path = told[one.name], folder / "all" / "tiny" / one.name
+        assert read(path / "result.json") == item
+        assert (path / "table.md").read_text() == item_text(item)
         page = (path / "report.html").read_text()
-        assert exhibit["title"] in page
-        assert page.count('<table class="results">') == len(titles_of(exhibit))
+        assert item["title"] in page
+        assert page.count('<table class="results">') == len(titles_of(item))
         for experiment in one.experiments:  # each has its own page, and its own table
             assert f">{experiment.title}</a>" in page
             assert f"<p>{experiment.title}:</p>" in page
@@ -97,19 +106,22 @@ def test_everything_is_made(make, folder, part):
 
 
 @pytest.mark.parametrize(
-    "exhibit",
-    [pytest.param(one, marks=GROUPS[part_of(one)], id=one.name) for one in EXHIBITS],
+    "item",
+    [
+        pytest.param(one, marks=[GROUPS[part_of(one)], pytest.mark.slow], id=one.name)
+        for one in ITEMS
+    ],
 )
-def test_rows_are_those_of_the_runs(make, folder, exhibit):
-    make(part_of(exhibit))
-    result = read(folder / "all" / "tiny" / exhibit.name / "result.json")
+def test_rows_are_those_of_the_runs(make, folder, item):
+    make(part_of(item))
+    result = read(folder / "all" / "tiny" / item.name / "result.json")
     rows = iter(result["rows"])
-    for experiment in exhibit.experiments:
+    for experiment in item.experiments:
         content = read(folder / "all" / "tiny" / experiment.name / "comparison.json")
-        for arm in experiment.arms:
+        for arm in experiment.rows:
             row, (run,) = (
                 next(rows),
-                [r for r in content["runs"] if r["arm"] == arm.word],
+                [r for r in content["runs"] if r["method"] == arm.method],
             )
             assert row["published"] == arm.published and row["seeds"] == [0]
             assert row["ours"]["median"] == run["error"]["selected"]
@@ -118,9 +130,10 @@ def test_rows_are_those_of_the_runs(make, folder, exhibit):
         assert kept["programs"][0]["device"] == "cpu" and kept["settings"]["flags"]
         assert "commit" in kept["programs"][0]
         assert all(run["seconds"] > 0 and run["seed"] == 0 for run in kept["runs"])
-    assert [row["published"] for row in rows] == [c.published for c in exhibit.cited]
+    assert [row["published"] for row in rows] == [c.published for c in item.cited]
 
 
+@pytest.mark.slow
 @GROUPS["problems"]
 def test_more_seeds_are_added_to_what_is_there(done, folder):
     path = folder / "all" / "tiny" / "burgers-own"
@@ -132,14 +145,15 @@ def test_more_seeds_are_added_to_what_is_there(done, folder):
     assert sorted({run["seed"] for run in content["runs"]}) == [0, 1]
     assert made.stat().st_mtime_ns == before
     code, out, err = call("reproduce", "table2", *words, "--json")
-    assert code == 0 and "was begun with 2 seeds" in err
+    assert code == 0 and "has 2 seeds already" in err
     (row,) = [
         row
-        for row in json.loads(out.splitlines()[-1])["exhibits"][0]["rows"]
-        if row.get("word") == "default" and row["experiment"].startswith("Burgers")
+        for row in json.loads(out.splitlines()[-1])["items"][0]["rows"]
+        if row.get("method") == "default" and row["experiment"].startswith("Burgers")
     ]
     errors = {
-        (run["arm"], run["seed"]): run["error"]["selected"] for run in content["runs"]
+        (run["method"], run["seed"]): run["error"]["selected"]
+        for run in content["runs"]
     }
     ours = [errors["default", seed] for seed in (0, 1)]
     assert row["seeds"] == [0, 1] and row["ours"]["median"] == statistics.median(ours)
@@ -150,19 +164,22 @@ def test_more_seeds_are_added_to_what_is_there(done, folder):
     assert code == 2 and "less than the 2" in err
 
 
+@pytest.mark.slow
 @GROUPS["problems"]
 def test_a_row_is_added_to_a_folder_that_lacks_it(done, folder):
     path = folder / "all" / "tiny" / "burgers-own"
     (there, problem), seeds = ComparisonFolder(path).read(), {"num_seeds": 1}
     before = (path / "comparison.json").read_text()
     shutil.move(path / "default", folder / "vrba-moved")
-    fewer = dataclasses.replace(there, arms=("uniform",), **seeds)
+    fewer = dataclasses.replace(there, methods=("uniform",), **seeds)
     ComparisonFolder(path).write(fewer, problem, {})
     words = ["table2", "--scale", "tiny", "--out", "all", "--json"]
     code, _, err = call("reproduce", *words)
     assert code == 0, err
-    runs = {(run["arm"], run["seed"]) for run in read(path / "comparison.json")["runs"]}
-    assert runs == {("uniform", 0), ("vrba", 0)}
+    runs = {
+        (run["method"], run["seed"]) for run in read(path / "comparison.json")["runs"]
+    }
+    assert runs == {("uniform", 0), ("default", 0)}
     shutil.rmtree(path / "default")
     shutil.move(folder / "vrba-moved", path / "default")
     (path / "comparison.json").write_text(before)
@@ -171,11 +188,11 @@ def test_a_row_is_added_to_a_folder_that_lacks_it(done, folder):
 @GROUPS["problems"]
 def test_only_some_rows_are_made(folder):
     words = ["table2", "--scale", "tiny", "--out", "some", "--json"]
-    code, out, err = call("reproduce", *words, "--only", "vrba")
+    code, out, err = call("reproduce", *words, "--only", "default")
     assert code == 0, err
-    rows = json.loads(out.splitlines()[-1])["exhibits"][0]["rows"]
-    made = {row["word"]: row["ours"] is not None for row in rows if "word" in row}
-    assert {word for word, is_made in made.items() if is_made} == {"vrba"}
+    rows = json.loads(out.splitlines()[-1])["items"][0]["rows"]
+    made = {row["method"]: row["ours"] is not None for row in rows if "method" in row}
+    assert {word for word, is_made in made.items() if is_made} == {"default"}
     assert not (folder / "some" / "tiny" / "burgers-ssbroyden").exists()
     assert (folder / "some" / "tiny" / "burgers-own" / "default").exists()
     assert not (folder / "some" / "tiny" / "burgers-own" / "uniform").exists()
@@ -184,9 +201,9 @@ def test_only_some_rows_are_made(folder):
 @pytest.mark.parametrize(
     ("only", "made"),
     [
-        ("burgers-own", {("burgers-own", "uniform"), ("burgers-own", "vrba")}),
+        ("burgers-own", {("burgers-own", "uniform"), ("burgers-own", "default")}),
         ("uniform, burgers-own", {("burgers-own", "uniform")}),
-        ("VRBA", {("burgers-own", "vrba"), ("allen-cahn-own", "vrba")}),
+        ("Default", {("burgers-own", "default"), ("allen-cahn-own", "default")}),
     ],
 )
 def test_only_some_experiments_are_made(folder, monkeypatch, only, made):
@@ -196,23 +213,24 @@ def test_only_some_experiments_are_made(folder, monkeypatch, only, made):
 
 def test_all_of_everything_is_made_unless_told(folder, monkeypatch):
     found = asked_for(monkeypatch, "all", "--out", "never")
-    every = [(one.name, arm.word) for one in EXPERIMENTS.values() for arm in one.arms]
+    every = [(one.name, arm.method) for one in EXPERIMENTS.values() for arm in one.rows]
     assert found == set(every)
 
 
 def asked_for(monkeypatch, *words):
-    """The arms that a command would make, by experiment."""
+    """The methods that a command would run, by experiment."""
     calls = []
 
-    def carried_out(flags):
-        calls.append(flags)
-        return Outcome(ComparisonFolder(flags.out), {"failures": {}}, False)
+    def compared(experiment, scale, folder, methods, seeds, jobs):
+        calls.append((experiment.name, methods))
+        return Made(folder, {"failures": {}}, False)
 
-    monkeypatch.setattr(reproduce, "carry_out", carried_out)
+    monkeypatch.setattr(reproduction, "_compared", compared)
     assert call("reproduce", *words)[0] == 2  # nothing is there to make a table of
-    return {(one.out.name, arm) for one in calls for arm in one.only.split(",")}
+    return {(name, one) for name, methods in calls for one in methods.split(",")}
 
 
+@pytest.mark.slow
 @GROUPS["problems"]
 def test_another_experiment_in_the_folder_is_refused(done, folder):
     path = folder / "all" / "tiny" / "burgers-own" / "comparison.json"
@@ -225,51 +243,55 @@ def test_another_experiment_in_the_folder_is_refused(done, folder):
     assert code == 2 and not out and "was begun with other flags" in err
 
 
+@pytest.mark.slow
 @GROUPS["problems"]
 def test_failures_are_told_and_not_lost(done, folder):
     path = folder / "all" / "tiny" / "burgers-own" / "comparison.json"
     before = path.read_text()
-    content = json.loads(before) | {"failures": {"vrba, seed 7": "no memory"}}
+    content = json.loads(before) | {"failures": {"default, seed 7": "no memory"}}
     path.write_text(json.dumps(content))
     words = ["table2", "--scale", "tiny", "--out", "all", "--table"]
     for _ in range(2):  # written again, it is still there
         code, out, _ = call("reproduce", *words)
-        assert code == 1 and "- vrba, seed 7: no memory\n" in out
+        assert code == 1 and "- default, seed 7: no memory\n" in out
     page = folder / "all" / "tiny" / "table2" / "report.html"
-    assert "vrba, seed 7: no memory" in page.read_text()
+    assert "default, seed 7: no memory" in page.read_text()
     path.write_text(before)
 
 
+@pytest.mark.slow
 @GROUPS["problems"]
 def test_a_stop_leaves_a_table_of_what_is_done(done, folder, monkeypatch):
     """The first comparison is stopped, and the others are only looked at."""
     calls = []
 
-    def stopped(flags):
-        calls.append(flags)
-        there = ComparisonFolder(flags.resume)
-        return Outcome(there, there.write(*there.read(), {}), True)
+    def stopped(experiment, scale, folder, *others):
+        calls.append(experiment.name)
+        return Made(folder, folder.write(*folder.read(), {}), True)
 
-    monkeypatch.setattr(reproduce, "carry_out", stopped)
+    monkeypatch.setattr(reproduction, "_compared", stopped)
     code, out, err = call("reproduce", "table1", "--scale", "tiny", "--out", "all")
     assert code == 130 and len(calls) == 1
     assert re.search(r"\| Allen-Cahn, self-scaled Broyden, sampling +\| Quadratic", out)
-    assert "To go on: vrba reproduce table1 --scale tiny --out all\n" in err
+    assert "Resume with: vrba reproduce table1 --scale tiny --out all\n" in err
 
 
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        ([], "Say what to make again"),
+        ([], "Name a table or a figure to reproduce"),
         (["table9"], "no table or figure `table9`"),
         (["table3", "--scale", "small"], "no scale `small`"),
         (["table3", "--seeds", "0"], "`--seeds` must be at least 1"),
         (["table3", "--jobs", "0"], "`--jobs` must be at least 1"),
-        (["table3", "--only", " , "], "Name one arm or experiment, or several: "),
+        (["table3", "--only", " , "], "Name one method or experiment, or several: "),
         (["table3", "--only", "rad", "--table"], "leave one out"),
-        (["table3", "--only", "vrba:quadratik"], "Did you mean `default:quadratic`?"),
-        (["table2", "--only", "burgers-own,uniform,rad"], "names rad, which no"),
-        (["table3", "--table", "--out", "nowhere"], "nothing in `nowhere/laptop`"),
+        (
+            ["table3", "--only", "default:quadratik"],
+            "Did you mean `default:quadratic`?",
+        ),
+        (["table2", "--only", "burgers-own,uniform,rad"], "names rad, which none"),
+        (["table3", "--table", "--out", "nowhere"], "no results in `nowhere/laptop`"),
     ],
 )
 def test_bad_words_are_refused(folder, words, text):
@@ -280,9 +302,9 @@ def test_bad_words_are_refused(folder, words, text):
 
 def test_gains_and_ratios_by_hand():
     arms = (
-        Arm("old", "Baseline", 8e-2),
-        Arm("uniform", "Fair"),
-        Arm("new", "New", 1e-2),
+        PaperRow("old", "Baseline", 8e-2),
+        PaperRow("uniform", "Fair"),
+        PaperRow("new", "New", 1e-2),
     )
     scales = dict.fromkeys(paper.SCALES, {})
     experiment = Experiment("one", "One", "burgers", arms, scales)
@@ -292,17 +314,19 @@ def test_gains_and_ratios_by_hand():
     each["new"]["last"] = spread(4e-2)
     last = found | {"new": 4e-2}
     runs = [
-        {"arm": arm, "seed": 4, "error": {"selected": e, "last": last[arm]}}
+        {"method": arm, "seed": 4, "error": {"selected": e, "last": last[arm]}}
         for arm, e in found.items()
     ]
-    runs.append({"arm": "of old", "seed": 4, "error": {"selected": 1.0, "last": 1.0}})
-    content = {"arms": each, "runs": runs, "floor": 0.0}
-    result = result_of(Exhibit("t1", "T", (experiment,)), "paper", {"one": content})
+    runs.append(
+        {"method": "of old", "seed": 4, "error": {"selected": 1.0, "last": 1.0}}
+    )
+    content = {"methods": each, "runs": runs, "floor": 0.0}
+    result = result_of(PaperItem("t1", "T", (experiment,)), "paper", {"one": content})
     old, fair, new = result["rows"]
     assert new["published_gain"] == pytest.approx(8) and fair["published_gain"] is None
     assert new["gain"] == pytest.approx(3) and new["fair_gain"] == pytest.approx(1.5)
     assert new["last_gain"] == pytest.approx(1.5) and old["gain"] == 1
-    line = exhibit_text(result).splitlines()[-3]
+    line = item_text(result).splitlines()[-3]
     cells = [cell.strip() for cell in line.strip("| ").split("|")]
     numbers = ["1.0e-2", "2.0e-2", "4.0e-2", "2", "4", "8", "3", "1.5", "1.5"]
     assert cells[:12] == ["One", "New", "new", *numbers]
@@ -310,10 +334,10 @@ def test_gains_and_ratios_by_hand():
 
 def test_arms_that_have_not_ended_leave_their_cells_empty():
     experiment = EXPERIMENTS["bubble"]
-    exhibit = Exhibit("t", "T", (experiment,))
-    result = result_of(exhibit, "paper", {"bubble": {"arms": {}, "runs": []}})
+    item = PaperItem("t", "T", (experiment,))
+    result = result_of(item, "paper", {"bubble": {"methods": {}, "runs": []}})
     assert all(row["ours"] is None and row["gain"] is None for row in result["rows"])
-    assert "| 7.4e-2" in exhibit_text(result)
+    assert "| 7.4e-2" in item_text(result)
 
 
 CURVES = {path.stem for path in (Path(paper.__file__).parent / "curves").iterdir()}
@@ -322,12 +346,12 @@ CURVES = {path.stem for path in (Path(paper.__file__).parent / "curves").iterdir
 @pytest.mark.parametrize("name", sorted(CURVES))
 def test_published_curves_end_at_the_published_error(name):
     experiment, found = EXPERIMENTS[name], published_curves(name)
-    published = {arm.word: arm.published for arm in experiment.arms}
+    published = {arm.method: arm.published for arm in experiment.rows}
     steps_of = {"bubble": 240_000, "kolmogorov": 40_000, "wave": 204_000}
     num_steps = experiment.scales["paper"].get("steps") or steps_of[name]
     is_noisy = name.endswith("ssbroyden")  # its late errors scatter by a factor of ten
     assert found.source
-    for word, curve in found.arms.items():
+    for word, curve in found.methods.items():
         steps, errors = zip(*curve, strict=True)
         assert all(one < other for one, other in itertools.pairwise(steps))
         assert all(0 < error <= 1 for error in errors)
@@ -337,21 +361,21 @@ def test_published_curves_end_at_the_published_error(name):
 
 
 def test_experiments_that_are_alike_have_the_same_published_arms():
-    alike = [one for one in EXPERIMENTS.values() if one.like is not None]
+    alike = [one for one in EXPERIMENTS.values() if one.same_curves_as is not None]
     assert alike
     for one in alike:
-        assert one.arms == EXPERIMENTS[one.like].arms
-        contents = {one.name: {"arms": {}, "runs": []}}
-        rows = result_of(Exhibit("t", "T", (one,)), "paper", contents)["rows"]
-        found = {row["word"]: row["curve"] for row in rows if "curve" in row}
-        assert found == published_curves(one.like).arms
+        assert one.rows == EXPERIMENTS[one.same_curves_as].rows
+        contents = {one.name: {"methods": {}, "runs": []}}
+        rows = result_of(PaperItem("t", "T", (one,)), "paper", contents)["rows"]
+        found = {row["method"]: row["curve"] for row in rows if "curve" in row}
+        assert found == published_curves(one.same_curves_as).methods
 
 
 @pytest.mark.parametrize("name", ["allen-cahn-ssbroyden", "allen-cahn-512"])
 def test_published_arms_of_allen_cahn_cross_where_the_page_says_so(name):
     experiment = EXPERIMENTS[name]
-    found = published_curves(experiment.like or name)
-    curves = {word: dict(curve) for word, curve in found.arms.items()}
+    found = published_curves(experiment.same_curves_as or name)
+    curves = {word: dict(curve) for word, curve in found.methods.items()}
     even = curves.pop("uniform")
     assert curves.keys() == {"default:quadratic", "default:exponential"}
     late = [step for step in even if step >= 12_500]
@@ -371,11 +395,11 @@ def test_published_arms_of_adam_leave_the_plateau_where_the_page_says_so():
         "default:quadratic": 15_000,
         "default:exponential": 15_000,
     }
-    assert found.arms.keys() == left_after.keys()
+    assert found.methods.keys() == left_after.keys()
     (line,) = [line for line in experiment.differences if "published curves" in line]
     for word, count in left_after.items():
-        before = [error for step, error in found.arms[word] if step < 0.6 * count]
-        after = [error for step, error in found.arms[word] if step >= count]
+        before = [error for step, error in found.methods[word] if step < 0.6 * count]
+        after = [error for step, error in found.methods[word] if step >= count]
         assert min(before) > 0.5 > 0.05 > max(after) and f"{count:,}" in line
     for scale in ("laptop", "paper"):
         assert f"{experiment.scales[scale]['steps']:,}" in line
@@ -385,6 +409,7 @@ def test_what_was_not_published_has_no_curve():
     assert published_curves("burgers-own") is None
 
 
+@pytest.mark.slow
 @GROUPS["problems"]
 def test_published_curves_stand_beside_ours_at_the_published_scale(
     done, folder, tmp_path
@@ -397,14 +422,14 @@ def test_published_curves_stand_beside_ours_at_the_published_scale(
 
     def has_curves(scale):
         result = result_of(
-            Exhibit("t", "T", (EXPERIMENTS[name],)), scale, {name: content}
+            PaperItem("t", "T", (EXPERIMENTS[name],)), scale, {name: content}
         )
-        page = write_exhibit(result, [path], (), tmp_path / "page")
-        return "thin and in the colour of their arm" in page.read_text()
+        page = write_item_page(result, [path], (), tmp_path / "page")
+        return "thin and in the colour of their method" in page.read_text()
 
     assert not has_curves("paper")  # nothing is logged yet
-    for arm in content["settings"]["arms"]:
-        make_run(run_of(path, arm, 0))
+    for arm in content["settings"]["methods"]:
+        make_run(ComparisonFolder(path).run_folder(arm, 0))
     assert has_curves("paper")
     assert not has_curves("tiny")
 
@@ -421,13 +446,13 @@ def test_what_is_not_finite_is_told():
     row = {"experiment": "One", "label": "Arm", "published": None, "ours": ends}
     content = {"name": "t", "title": "T", "scale": "tiny", "rows": [row]}
     content |= {"differences": {}, "comparisons": {}}
-    assert "| not finite [1.0e-3, not finite] |" in exhibit_text(content)
+    assert "| not finite [1.0e-3, not finite] |" in item_text(content)
     spread = {"median": math.inf, "lowest": math.inf, "highest": math.inf}
     runs = [
-        {"arm": arm, "seed": 0, "error": {"selected": error, "last": error}}
-        for arm, error in {"uniform": 1e-3, "vrba": math.inf}.items()
+        {"method": arm, "seed": 0, "error": {"selected": error, "last": error}}
+        for arm, error in {"uniform": 1e-3, "default": math.inf}.items()
     ]
-    found = {"arms": {"vrba": {"selected": spread}}, "runs": runs}
-    exhibit = Exhibit("t", "T", (experiment,))
-    result = result_of(exhibit, "tiny", {experiment.name: found})
+    found = {"methods": {"default": {"selected": spread}}, "runs": runs}
+    item = PaperItem("t", "T", (experiment,))
+    result = result_of(item, "tiny", {experiment.name: found})
     assert result["rows"][1]["gain"] == 0.0 == result["rows"][1]["last_gain"]

@@ -168,8 +168,9 @@ class AbstractCase(abc.ABC):
     def describe(self) -> dict[str, Any]:
         """Its name and what identifies it."""
 
+    @staticmethod
     @abc.abstractmethod
-    def is_same_description(self, before: dict[str, Any], now: dict[str, Any]) -> bool:
+    def is_same(before: dict[str, Any], now: dict[str, Any]) -> bool:
         """Whether two descriptions are of the same case."""
 
     @abc.abstractmethod

@@ -37,8 +37,8 @@ class Comparison:
     """Runs of several methods with the same seeds, and their comparison.
 
     Printing it shows the table with its sentences; a notebook shows it as HTML.
-    `comparison.runs["rad"][0]` is the record of a run, `comparison.solutions["rad"][0]` its
-    solution or operator, loaded on first use.
+    `comparison.runs["rad"][0]` is the record of a run. `comparison.solutions["rad"][0]`
+    is its solution or operator, loaded on first use.
     """
 
     record: ComparisonRecord
@@ -313,7 +313,7 @@ def check_same_case(
     now: dict[str, Any],
 ) -> None:
     """Raise if the problem or the data differ from those of the stored comparison."""
-    if not case.is_same_description(before, json.loads(as_json(now))):
+    if not case.is_same(before, json.loads(as_json(now))):
         raise UsageError(
             f"`{now['name']}` has changed since the comparison in `{folder.path}` was "
             "begun: its methods would not solve the same task. Begin a new comparison."

@@ -48,8 +48,9 @@ class ProblemCase(AbstractCase):
     def describe(self) -> dict[str, Any]:
         return describe_problem(self.problem)
 
+    @staticmethod
     @override
-    def is_same_description(self, before: dict[str, Any], now: dict[str, Any]) -> bool:
+    def is_same(before: dict[str, Any], now: dict[str, Any]) -> bool:
         return is_same_description(before, now)
 
     @override
@@ -113,8 +114,9 @@ class DataCase(AbstractCase):
         known = fingerprint(self.pairs, self.file)
         return known | {"name": str(known.get("name", "operator")).capitalize()}
 
+    @staticmethod
     @override
-    def is_same_description(self, before: dict[str, Any], now: dict[str, Any]) -> bool:
+    def is_same(before: dict[str, Any], now: dict[str, Any]) -> bool:
         return is_same_data(before, now)
 
     @override

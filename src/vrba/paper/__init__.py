@@ -1,16 +1,20 @@
-"""Toscano et al. (2025): its experiments as settings, its tables and figures."""
+"""Toscano et al. (2025): its experiments, tables and figures."""
 
 from ._base import SCALES as SCALES
-from ._base import Arm as Arm
-from ._base import Cited as Cited
-from ._base import Exhibit as Exhibit
+from ._base import CitedRow as CitedRow
 from ._base import Experiment as Experiment
-from .exhibits import FIGURE1 as FIGURE1
-from .exhibits import FIGURE2 as FIGURE2
-from .exhibits import FIGURE3 as FIGURE3
-from .exhibits import FIGURE4 as FIGURE4
-from .exhibits import FIGURE5 as FIGURE5
-from .exhibits import TABLE1 as TABLE1
-from .exhibits import TABLE2 as TABLE2
-from .exhibits import TABLE3 as TABLE3
-from .exhibits import TABLE4 as TABLE4
+from ._base import PaperItem as PaperItem
+from ._base import PaperRow as PaperRow
+from .items import known_experiments as known_experiments
+from .items import known_items as known_items
+from .page import HOW_TO_READ as HOW_TO_READ
+from .page import differences_text as differences_text
+from .page import item_text as item_text
+from .page import item_title as item_title
+from .page import write_item_page as write_item_page
+from .published import PublishedCurves as PublishedCurves
+from .published import published_curves as published_curves
+from .reproduction import ALL as ALL
+from .reproduction import Reproduction as Reproduction
+from .reproduction import reproduce as reproduce
+from .result import result_of as result_of

@@ -1,28 +1,28 @@
-"""What an experiment, a table and a figure of the paper are made of."""
+"""What an experiment, a table and a figure of the paper consist of."""
 
 import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from ...core import InputError
+from ..core import InputError
 
 SCALES = ("paper", "laptop", "tiny")
 
 
 @dataclasses.dataclass(frozen=True)
-class Arm:
-    """A row: what `vrba compare` calls it, what the paper calls it, and the relative L2
-    error that was published, if it was, also in a later revision."""
+class PaperRow:
+    """A method, its name in the paper, and the published relative L2 error, also that
+    of a later revision."""
 
-    word: str
+    method: str
     label: str
     published: float | None = None
     revised: float | None = None
 
 
 @dataclasses.dataclass(frozen=True)
-class Cited:
-    """A row that the paper takes from elsewhere, and what is to be said of it."""
+class CitedRow:
+    """A row that the paper cites from elsewhere, with a note."""
 
     experiment: str
     label: str
@@ -32,32 +32,47 @@ class Cited:
 
 @dataclasses.dataclass(frozen=True)
 class Experiment:
-    """Rows that differ in their policy only: a comparison. `scales` are its flags at
-    each scale, `differences` tell what is not as published at the scale `paper`, and
-    `like` names another that has the same published curves."""
+    """A comparison: rows that differ in their policy only.
+
+    `target` is a problem with its `params`, or data for operators if `is_data`.
+    `scales` are the flags of every run at each scale. `differences` say what is not as
+    published at the scale `paper`. `same_curves_as` names another experiment with the
+    same published curves.
+    """
 
     name: str
     title: str
     target: str
-    arms: tuple[Arm, ...]
+    rows: tuple[PaperRow, ...]
     scales: Mapping[str, Mapping[str, Any]]
-    settings: tuple[str, ...] = ()
+    params: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     differences: tuple[str, ...] = ()
-    like: str | None = None
+    same_curves_as: str | None = None
+    is_data: bool = False
 
     def __post_init__(self):
         """Every scale is there."""
         if set(self.scales) != set(SCALES):
             raise InputError(f"`scales` must be {SCALES}, got {tuple(self.scales)}.")
 
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The method of each row."""
+        return tuple(row.method for row in self.rows)
+
+    def param_words(self) -> tuple[str, ...]:
+        """The parameters of the problem, as typed after `--param`."""
+        as_text = lambda value: f"{value:g}" if isinstance(value, float) else str(value)
+        return tuple(f"{name}={as_text(v)}" for name, v in self.params.items())
+
 
 @dataclasses.dataclass(frozen=True)
-class Exhibit:
-    """A table or a figure: the experiments that it shows. Of a figure, `pictures` are
-    those of their comparisons that show what it does."""
+class PaperItem:
+    """A table or a figure: the experiments that it shows. `pictures` are the figures of
+    a comparison that its page shows."""
 
     name: str
     title: str
     experiments: tuple[Experiment, ...]
-    cited: tuple[Cited, ...] = ()
+    cited: tuple[CitedRow, ...] = ()
     pictures: tuple[str, ...] = ("comparison",)

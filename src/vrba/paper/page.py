@@ -1,4 +1,4 @@
-"""A table or a figure of a paper: what was published, and what has come of it."""
+"""The page and the table of a table or figure of the paper."""
 
 import math
 import re
@@ -6,9 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .comparison_page import PICTURES, address_of, pictures_of
-from .figures import plot_published
-from .markup import (
+from ..compare import (
+    PICTURES,
+    ComparisonRecord,
+    Spread,
+    format_spread,
+    pictures_of,
+    relative_address,
+    settings_from,
+)
+from ..report import (
     PAGE,
     Page,
     Picture,
@@ -16,93 +23,91 @@ from .markup import (
     bullets,
     format_number,
     links,
+    markdown_table,
     paragraph,
+    plot_published,
     table,
+    write_page,
 )
-from .paired import Spread
-from .several import ComparisonRecord
-from .tables import aligned, spread_text
 
-_AGAINST = ("selected / published", "last / published")
+_RATIOS = ("selected / published", "last / published")
 _HEADS = (
     "experiment",
-    "arm",
-    "its word",
+    "row",
+    "method",
     "published",
     "later revision",
     "here, selected",
     "here, last",
-    *_AGAINST,
+    *_RATIOS,
     "gain, published",
     "gain, selected",
     "gain, last",
     "gain, fair",
     "seeds",
     "steps",
-    "minutes a run",
+    "minutes per run",
 )
-READING = (
-    "Errors are relative L2 errors of the iterate that was selected by residual, or of "
-    "operators by the error on the validation set, and of the last one: the median "
-    "over seeds [lowest, highest]. A gain is the error of the first row of an "
-    "experiment divided by that of this one for the same seed, of selected or of last "
-    "iterates; the fair gain is that of selected ones over a baseline that is not held "
-    "back. The word is what the command line calls an arm. Empty is what was not "
-    "published, or not run."
+HOW_TO_READ = (
+    "Errors are relative L2 errors: the median over seeds [minimum, maximum]. The "
+    "selected iterate has the lowest residual, for operators the lowest error on the "
+    "validation set; the last iterate is beside it. A gain is the error of the first "
+    "row of an experiment divided by that of this row with the same seed. The fair "
+    "gain is that over a fair baseline, for selected iterates. The method is as in "
+    "`vrba compare --policies`. A cell is empty if nothing was published, or not run."
 )
 
 
-def exhibit_text(content: Mapping[str, Any], explains: bool = True) -> str:
-    """As Markdown: the table, what seeds say and settings; how it is read and what
-    differs from what was published, unless that is said elsewhere."""
-    text = f"# {exhibit_title(content)}\n\n{aligned(_rows(content))}"
-    text += f"\n{READING}\n" if explains else ""
-    parts = {f"What {name} says": lines for name, lines in _said(content).items()}
+def item_text(content: Mapping[str, Any], explains: bool = True) -> str:
+    """The table, its sentences and the settings as Markdown; with how to read them and
+    the differences from the paper if `explains`."""
+    text = f"# {item_title(content)}\n\n{markdown_table(_rows(content))}"
+    text += f"\n{HOW_TO_READ}\n" if explains else ""
+    parts = {f"Results of {name}": lines for name, lines in _notes(content).items()}
     parts |= {"Settings": settings} if (settings := _settings(content)) else {}
     for head, lines in parts.items():
-        text += listed_text(head, lines)
-    differs = ", what differs from what was published"
-    return text + (differences_text([content], differs) if explains else "")
+        text += _list_text(head, lines)
+    suffix = ", differences from the paper"
+    return text + (differences_text([content], suffix) if explains else "")
 
 
-def differences_text(contents: Iterable[Mapping[str, Any]], added: str = "") -> str:
-    """What differs from what was published, of each experiment once; its title stands
-    before, with what is to be `added`."""
+def differences_text(contents: Iterable[Mapping[str, Any]], suffix: str = "") -> str:
+    """The differences from the paper, for each experiment once, below its title with a
+    `suffix`."""
     found = {
-        f"{title}{added}": lines
+        f"{title}{suffix}": lines
         for content in contents
         for title, lines in content["differences"].items()
     }
-    return "".join(listed_text(head, lines) for head, lines in found.items())
+    return "".join(_list_text(head, lines) for head, lines in found.items())
 
 
-def listed_text(head: str, lines: Iterable[str]) -> str:
-    """A list with a head."""
+def _list_text(head: str, lines: Iterable[str]) -> str:
     return f"\n{head}:\n" + "".join(f"- {line}\n" for line in lines)
 
 
 def _settings(content: Mapping[str, Any]) -> list[str]:
-    """Of each comparison that has been begun: of its problem or data, and its flags."""
+    """Target, parameters and flags of each comparison that was begun."""
     lines = []
     for name, one in content["comparisons"].items():
         if "settings" in one:
             known = dict(one["problem"].get("settings", {}))
             known.pop("class", None)
-            target = f"{one['settings']['target']}{_in_brackets(known)}"
-            flags = [f"--{k} {v}" for k, v in one["settings"]["flags"].items()]
+            target, *flags = settings_from(one["settings"]).described_flags().split(" ")
+            target += _in_brackets(known)
             lines.append(f"{name}: {' '.join([target, *flags])}")
     return lines
 
 
 def _in_brackets(settings: Mapping[str, Any]) -> str:
     """` (viscosity 0.00318)`, if there are any."""
-    short = lambda value: f"{value:.3g}" if isinstance(value, float) else str(value)
-    told = [f"{k} {short(v)}" for k, v in settings.items() if v is not None]
-    return f" ({', '.join(told)})" if told else ""
+    as_text = lambda value: f"{value:.3g}" if isinstance(value, float) else str(value)
+    known = [f"{k} {as_text(v)}" for k, v in settings.items() if v is not None]
+    return f" ({', '.join(known)})" if known else ""
 
 
-def _said(content: Mapping[str, Any]) -> dict[str, list[str]]:
-    """What the seeds say of arms, what is to be warned of, and which runs failed."""
+def _notes(content: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Sentences, warnings and failures of each comparison."""
     found = {}
     for name, one in content["comparisons"].items():
         failed = [f"{run}: {text}" for run, text in one.get("failures", {}).items()]
@@ -112,37 +117,49 @@ def _said(content: Mapping[str, Any]) -> dict[str, list[str]]:
     return found
 
 
-def page_of_exhibit(
+def write_item_page(
     content: Mapping[str, Any],
-    comparisons: Mapping[str, ComparisonRecord],
+    folders: Sequence[Path],
+    pictures: Sequence[str],
+    out: Path,
+) -> Path:
+    """Write the page of a table or figure into `out`, with these `pictures` of the
+    comparisons in `folders`."""
+    found = {path: ComparisonRecord.read(path) for path in folders}
+    return write_page(_page(content, found, pictures, out), out)
+
+
+def _page(
+    content: Mapping[str, Any],
+    comparisons: Mapping[Path, ComparisonRecord],
     pictures: Sequence[str],
     out: Path,
 ) -> Page:
-    """The table, its figures, what differs, and where the runs are: `comparisons` are
-    by their folder."""
-    differs = "".join(
+    """Table, figures, differences and links to the comparisons."""
+    differences = "".join(
         paragraph(f"{title}:") + bullets(lines)
         for title, lines in content["differences"].items()
     )
     titles = {row.get("comparison"): row["experiment"] for row in content["rows"]}
-    said = "".join(
+    notes = "".join(
         paragraph(f"{titles[name]}:") + bullets(lines)
-        for name, lines in _said(content).items()
+        for name, lines in _notes(content).items()
     )
     settings = bullets(lines) if (lines := _settings(content)) else ""
-    named = {Path(path).name: found for path, found in comparisons.items()}
-    pages = {
-        titles[Path(path).name]: address_of(Path(path) / PAGE, out)
-        for path in comparisons
-    }
+    named = {path.name: found for path, found in comparisons.items()}
+    pages = {titles[p.name]: relative_address(p / PAGE, out) for p in comparisons}
+    nothing = paragraph("Nothing yet.")
     sections = [
-        Section("result", "Result", _tables(content) + paragraph(READING)),
-        Section("said", "What it says", said or paragraph("Nothing yet.")),
-        Section("settings", "Settings", settings or paragraph("Nothing yet.")),
-        Section("differences", "What differs", differs or paragraph("Nothing known.")),
+        Section("result", "Result", _tables(content) + paragraph(HOW_TO_READ)),
+        Section("notes", "What it shows", notes or nothing),
+        Section("settings", "Settings", settings or nothing),
+        Section(
+            "differences",
+            "Differences from the paper",
+            differences or paragraph("None known."),
+        ),
         Section("runs", "Runs", f"<p>{links(pages)}</p>"),
     ]
-    head = paragraph(_told(content), "result")
     shown = [
         Picture(f"{name}-{one.name}", f"{titles[name]}: {one.title.lower()}", *one[2:])
         for name, found in named.items()
@@ -150,38 +167,41 @@ def page_of_exhibit(
         if one.name in pictures
     ]
     for name, found in named.items():
-        shown += _published(content, name, found)
-    return Page(exhibit_title(content), head, sections, shown)
+        shown += _published_curves(content, name, found)
+    head = paragraph(_summary(content), "result")
+    return Page(item_title(content), head, sections, shown)
 
 
-def _published(
+def _published_curves(
     content: Mapping[str, Any], name: str, found: ComparisonRecord
 ) -> list[Picture]:
-    """The published curves of one comparison beside its own, if there are any."""
+    """The published curves of a comparison beside its own, if there are any."""
     rows = [row for row in content["rows"] if row.get("comparison") == name]
     rows = [row for row in rows if "curve" in row]
     if not rows or found.measure != "error":
         return []
-    curves = {row["word"]: row["curve"] for row in rows}
+    curves = {row["method"]: row["curve"] for row in rows}
     figure = plot_published(found.records(), found.label, curves)
-    kind = "published"
-    title, reading = PICTURES[kind]
-    caption = f"{reading} Where these are from: {rows[0]['curve_source']}."
+    title, reading = PICTURES["published"]
+    caption = f"{reading} Source: {rows[0]['curve_source']}."
     title = f"{rows[0]['experiment']}: {title.lower()}"
-    return [Picture(f"{name}-{kind}", title, caption, figure)]
+    return [Picture(f"{name}-published", title, caption, figure)]
 
 
-def exhibit_title(content: Mapping[str, Any]) -> str:
+def item_title(content: Mapping[str, Any]) -> str:
     """`Table 1, scale laptop: Allen-Cahn`."""
     name = re.sub(r"(\d)", r" \1", content["name"].capitalize(), count=1)
     return f"{name}, scale {content['scale']}: {content['title']}"
 
 
-def _told(content: Mapping[str, Any]) -> str:
-    """How many rows have come out at or below what was published."""
+def _summary(content: Mapping[str, Any]) -> str:
+    """How many rows are at or below the published error."""
     if not _is_comparable(content):
-        return "It is smaller than what was published: compare rows with one another."
-    known = [both for row in content["rows"] if None not in (both := _against(row))]
+        return (
+            "This scale is smaller than the published one: compare rows with one "
+            "another only."
+        )
+    known = [both for row in content["rows"] if None not in (both := _ratios(row))]
     below = [sum(ratio <= 1 for ratio in some) for some in zip(*known, strict=True)]
     selected, last = below or (0, 0)
     return (
@@ -191,65 +211,65 @@ def _told(content: Mapping[str, Any]) -> str:
 
 
 def _is_comparable(content: Mapping[str, Any]) -> bool:
-    """Whether errors may be held against those that were published."""
+    """Whether errors may be compared with published ones."""
     return content["scale"] == "paper"
 
 
 def _rows(content: Mapping[str, Any]) -> list[list[str]]:
-    """Without columns that have nothing to tell."""
-    untold = () if _is_comparable(content) else _AGAINST
-    rows = [_HEADS, *(_row(row) for row in content["rows"])]
-    return _told_columns(rows, untold)
+    """The header and all rows, without empty columns."""
+    hidden = () if _is_comparable(content) else _RATIOS
+    rows = [_HEADS, *(_cells(row) for row in content["rows"])]
+    return _filled_columns(rows, hidden)
 
 
-def _told_columns(
-    rows: Sequence[Sequence[str]], untold: Sequence[str] = ()
+def _filled_columns(
+    rows: Sequence[Sequence[str]], hidden: Sequence[str] = ()
 ) -> list[list[str]]:
-    """Columns that have a cell that is not empty, and are not to be left untold."""
+    """Without empty columns, and without those that are hidden."""
     columns = [
         column
         for column in zip(*rows, strict=True)
-        if any(column[1:]) and column[0] not in untold
+        if any(column[1:]) and column[0] not in hidden
     ]
     return [list(row) for row in zip(*columns, strict=True)]
 
 
 def _tables(content: Mapping[str, Any]) -> str:
-    """One for each experiment, so that what came of it needs no scrolling."""
+    """One HTML table per experiment, so that it fits a screen."""
     (_, *head), *rows = _rows(content)
     found: dict[str, list[list[str]]] = {}
     for experiment, *cells in rows:
         found.setdefault(experiment, [head]).append(cells)
     return "".join(
-        paragraph(f"{name}:") + table(_told_columns(one)) for name, one in found.items()
+        paragraph(f"{name}:") + table(_filled_columns(one))
+        for name, one in found.items()
     )
 
 
-def _against(row: Mapping[str, Any]) -> tuple[float | None, float | None]:
-    """The selected and the last error, divided by the published one. Below the floor
-    errors cannot be told apart."""
+def _ratios(row: Mapping[str, Any]) -> tuple[float | None, float | None]:
+    """The selected and the last error, divided by the published one; errors below the
+    floor count as the floor."""
     published, floor = row["published"], row.get("floor", 0.0)
     errors = [(row.get(name) or {}).get("median") for name in ("ours", "last")]
-    known = [e is not None and bool(published) for e in errors]
     selected, last = (
-        max(error, floor) / published if is_known else None
-        for error, is_known in zip(errors, known, strict=True)
+        max(error, floor) / published if error is not None and published else None
+        for error in errors
     )
     return selected, last
 
 
-def _row(row: Mapping[str, Any]) -> list[str]:
+def _cells(row: Mapping[str, Any]) -> list[str]:
     floor = row.get("floor", 0.0)
     seconds = row.get("seconds")
     return [
         row["experiment"],
         row["label"] + (f" ({row['note']})" if row.get("note") else ""),
-        row.get("word", ""),
+        row.get("method", ""),
         _number(row["published"]),
         _number(row.get("revised")),
         _spread(row.get("ours"), floor),
         _spread(row.get("last"), floor),
-        *map(_number, _against(row)),
+        *map(_number, _ratios(row)),
         _number(row.get("published_gain")),
         _number(row.get("gain")),
         _number(row.get("last_gain")),
@@ -265,8 +285,9 @@ def _number(value: float | None) -> str:
 
 
 def _spread(found: Mapping[str, float | None] | None, floor: float) -> str:
-    """A file has nothing where a number was not finite."""
+    """A file has null where a number was not finite."""
     if not found:
         return ""
     known = [found[name] for name in ("median", "lowest", "highest")]
-    return spread_text(Spread(*(math.inf if v is None else v for v in known)), floor)
+    numbers = [math.inf if value is None else value for value in known]
+    return format_spread(Spread(*numbers), floor)

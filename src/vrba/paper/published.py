@@ -1,4 +1,4 @@
-"""How the published runs learnt."""
+"""Published learning curves."""
 
 import json
 from importlib.resources import files
@@ -6,16 +6,17 @@ from typing import NamedTuple
 
 
 class PublishedCurves(NamedTuple):
-    """Pairs of step and relative L2 error by arm, and where they are from."""
+    """Pairs of step and relative L2 error by method, and their source."""
 
     source: str
-    arms: dict[str, list[list[int | float]]]
+    methods: dict[str, list[list[int | float]]]
 
 
 def published_curves(experiment: str) -> PublishedCurves | None:
-    """Those of `curves/EXPERIMENT.json`, if there are any."""
-    folder = files(__package__ or "vrba.cli.paper").joinpath("curves")
+    """The curves in `curves/EXPERIMENT.json`; `None` without such a file."""
+    folder = files(__package__ or "vrba.paper").joinpath("curves")
     path = folder.joinpath(f"{experiment}.json")
     if not path.is_file():
         return None
-    return PublishedCurves(**json.loads(path.read_text(encoding="utf-8")))
+    content = json.loads(path.read_text(encoding="utf-8"))
+    return PublishedCurves(content["source"], content["methods"])

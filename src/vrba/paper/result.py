@@ -1,79 +1,70 @@
-"""What was published beside what has come of it here."""
+"""Published errors beside those of a reproduction."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ...report import pair
-from ..arms import BASELINE
-from ._base import SCALES, Exhibit, Experiment
+from ..compare import BASELINE, pair
+from ._base import SCALES, Experiment, PaperItem
 from .published import published_curves
 
 _KEPT = ("settings", "problem", "programs", "measure", "floor", "runs")
-_TOLD = ("sentences", "warnings", "failures")
+_KEPT += ("sentences", "warnings", "failures")
 
 
 def result_of(
-    exhibit: Exhibit, scale: str, contents: Mapping[str, Mapping[str, Any]]
+    item: PaperItem, scale: str, contents: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Rows, what differs, and the comparisons they are from: `contents` are those of
-    their `comparison.json`, by the name of the experiment."""
+    """The rows of a table or figure, with the content of each `comparison.json` in
+    `contents`, by the name of the experiment."""
     rows = [
-        row
-        for one in exhibit.experiments
-        for row in _rows(one, contents[one.name], scale)
+        row for one in item.experiments for row in _rows(one, contents[one.name], scale)
     ]
-    rows += [dataclasses.asdict(row) for row in exhibit.cited]
+    rows += [dataclasses.asdict(row) for row in item.cited]
     kept = {
-        name: {key: content[key] for key in (*_KEPT, *_TOLD) if key in content}
+        name: {key: content[key] for key in _KEPT if key in content}
         for name, content in contents.items()
     }
-    return {
-        "name": exhibit.name,
-        "title": exhibit.title,
-        "scale": scale,
-        "rows": rows,
-        "differences": {
-            one.title: list(one.differences)
-            for one in exhibit.experiments
-            if one.differences
-        },
-        "comparisons": kept,
+    differences = {
+        one.title: list(one.differences) for one in item.experiments if one.differences
     }
+    result = {"name": item.name, "title": item.title, "scale": scale, "rows": rows}
+    return result | {"differences": differences, "comparisons": kept}
 
 
 def _rows(
     experiment: Experiment, content: Mapping[str, Any], scale: str
 ) -> list[dict[str, Any]]:
-    """One for each arm; what has not ended has no error. Steps of another scale are not
-    those of a published curve."""
-    origin = experiment.like or experiment.name
+    """One row per method, without errors if no run has ended. Published curves are of
+    the scale `paper` only."""
+    origin = experiment.same_curves_as or experiment.name
     curves = published_curves(origin) if scale == SCALES[0] else None
-    found, floor = content.get("arms", {}), content.get("floor", 0.0)
+    spreads, floor = content.get("methods", {}), content.get("floor", 0.0)
     runs = content.get("runs", ())
     errors, last = (errors_of(experiment, runs, one) for one in ("selected", "last"))
-    first = experiment.arms[0]
-    fair = [arm for arm in experiment.arms if arm.word == BASELINE and arm != first]
+    first = experiment.rows[0]
+    has_fair = BASELINE in experiment.methods and first.method != BASELINE
     rows = []
-    for arm in experiment.arms:
+    for one in experiment.rows:
         row = {
             "experiment": experiment.title,
             "comparison": experiment.name,
-            "label": arm.label,
-            "word": arm.word,
-            "published": arm.published,
-            "revised": arm.revised,
-            "published_gain": _ratio(first.published, arm.published),
-            **_measured(found.get(arm.word)),
-            "gain": _gain(errors[first.word], errors[arm.word], floor),
-            "last_gain": _gain(last[first.word], last[arm.word], floor),
-            "seeds": sorted(errors[arm.word]),
+            "label": one.label,
+            "method": one.method,
+            "published": one.published,
+            "revised": one.revised,
+            "published_gain": _ratio(first.published, one.published),
+            **_measured(spreads.get(one.method)),
+            "gain": _gain(errors[first.method], errors[one.method], floor),
+            "last_gain": _gain(last[first.method], last[one.method], floor),
+            "seeds": sorted(errors[one.method]),
             "floor": floor,
         }
-        if curves is not None and arm.word in curves.arms:
-            row["curve"], row["curve_source"] = curves.arms[arm.word], curves.source
-        if fair:
-            row["fair_gain"] = _gain(errors[fair[0].word], errors[arm.word], floor)
+        if curves is not None and one.method in curves.methods:
+            row["curve"] = curves.methods[one.method]
+            row["curve_source"] = curves.source
+        if has_fair:
+            row["fair_gain"] = _gain(errors[BASELINE], errors[one.method], floor)
         rows.append(row)
     return rows
 
@@ -81,25 +72,25 @@ def _rows(
 def errors_of(
     experiment: Experiment, runs: Iterable[Mapping[str, Any]], which: str
 ) -> dict[str, dict[int, float]]:
-    """By arm and seed, of the iterate `selected` or `last`."""
-    errors: dict[str, dict[int, float]] = {arm.word: {} for arm in experiment.arms}
+    """Errors by method and seed, of the iterate `selected` or `last`."""
+    errors: dict[str, dict[int, float]] = {name: {} for name in experiment.methods}
     for run in runs:
-        if run["arm"] in errors:  # an older folder may have others
-            errors[run["arm"]][run["seed"]] = run["error"][which]
+        if run["method"] in errors:  # a stored comparison may have others
+            errors[run["method"]][run["seed"]] = run["error"][which]
     return errors
 
 
-def _measured(arm: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Median, lowest and highest over the seeds."""
+def _measured(spreads: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Median, minimum and maximum over the seeds."""
     names = {"selected": "ours", "last": "last", "step": "steps", "seconds": "seconds"}
-    return {name: arm and arm.get(key) for key, name in names.items()}
+    return {name: spreads and spreads.get(key) for key, name in names.items()}
 
 
 def _gain(
-    baseline: Mapping[int, float], arm: Mapping[int, float], floor: float
+    baseline: Mapping[int, float], method: Mapping[int, float], floor: float
 ) -> float | None:
-    """The median of the ratios for the same seed."""
-    found = pair(baseline, arm, floor)
+    """The median ratio of the baseline's error, paired by seed."""
+    found = pair(baseline, method, floor)
     return None if found is None else found.median
 
 

@@ -7,34 +7,35 @@ import math
 
 import pytest
 
-from benchmarks import results
-from benchmarks.kept_runs import comparisons_of, exhibit_of, joined, runs_of
+from benchmarks import results, results_page
+from benchmarks.kept_runs import comparisons_of, item_of, joined, runs_of
+from vrba.paper import HOW_TO_READ
 
 NAME, TABLE, FIGURE = "burgers-own", "table2", "figure2"
-KEPT = results.kept()
+KEPT = results_page.kept()
 
 
 @pytest.mark.parametrize("one", KEPT, ids=lambda one: f"{one['name']}-{one['scale']}")
 def test_kept_rows_follow_from_kept_runs(one):
-    again = exhibit_of(one["name"], one["scale"], comparisons_of([one]))
+    again = item_of(one["name"], one["scale"], comparisons_of([one]))
     assert again["rows"] == one["rows"] and again["comparisons"] == one["comparisons"]
 
 
 @pytest.mark.parametrize("scale", sorted({one["scale"] for one in KEPT}))
-def test_an_experiment_is_the_same_in_all_exhibits(scale):
+def test_an_experiment_is_the_same_in_all_items(scale):
     some = [one for one in KEPT if one["scale"] == scale]
     known = comparisons_of(some)
     for one in some:
-        assert one == exhibit_of(one["name"], scale, known)
+        assert one == item_of(one["name"], scale, known)
 
 
 def comparison(errors, **changes):
-    """Of runs by arm and seed, as an exhibit has it."""
+    """Of runs by arm and seed, as an item has it."""
     runs = [
         {
-            "arm": arm,
+            "method": arm,
             "seed": seed,
-            "status": "num_steps_reached",
+            "stop_reason": "steps",
             "step": 7,
             "seconds": 1.0,
             "selected_step": 7,
@@ -44,7 +45,7 @@ def comparison(errors, **changes):
         for (arm, seed), error in errors.items()
     ]
     arms = list(dict.fromkeys(arm for arm, _ in errors))
-    settings = {"command": "solve", "target": "burgers", "param": [], "arms": arms}
+    settings = {"command": "solve", "target": "burgers", "param": [], "methods": arms}
     settings |= {"first_seed": 0, "num_seeds": 1, "flags": {"steps": 7}}
     return {
         "settings": settings | {"num_threads": 1} | changes,
@@ -56,7 +57,9 @@ def comparison(errors, **changes):
 
 
 def errors_in(content):
-    return {(run["arm"], run["seed"]): run["error"]["last"] for run in content["runs"]}
+    return {
+        (run["method"], run["seed"]): run["error"]["last"] for run in content["runs"]
+    }
 
 
 def test_arms_of_two_sittings_are_one_comparison():
@@ -69,7 +72,7 @@ def test_arms_of_two_sittings_are_one_comparison():
         ("rad", 0): 2e-4,
         ("rad", 1): 1e-5,
     }
-    assert both["programs"] == [{"commit": "vrba"}, {"commit": "uniform"}]
+    assert both["programs"] == [{"commit": "default"}, {"commit": "uniform"}]
     assert both["against_baseline"]["default"]["median"] == pytest.approx(0.1)
     assert any("2 versions of the program" in line for line in both["warnings"])
     assert both["settings"]["num_seeds"] == 2
@@ -77,7 +80,7 @@ def test_arms_of_two_sittings_are_one_comparison():
 
 def test_a_run_that_ended_in_one_sitting_has_not_failed_in_the_other():
     first = comparison({("uniform", 0): 1e-3})
-    first["failures"] = {"rad, seed 1": "no memory", "vrba, seed 0": "no time"}
+    first["failures"] = {"rad, seed 1": "no memory", "default, seed 0": "no time"}
     second = comparison({("default", 0): 1e-4})
     second["failures"] = {"uniform, seed 0": "stopped", "rba, seed 0": "no such thing"}
     left = {"rad, seed 1": "no memory", "rba, seed 0": "no such thing"}
@@ -156,33 +159,34 @@ def test_an_error_that_is_no_number_stays_one():
     even, ours = joined({}, old)["runs"]
     assert even["error"]["last"] == math.inf == even["residual_l2"]
     assert ours["error"]["last"] == 1e-4
-    table = exhibit_of(TABLE, "paper", {NAME: joined({}, old)})
-    (row,) = [r for r in table["rows"] if r.get("word") == "default" and r["ours"]]
+    table = item_of(TABLE, "paper", {NAME: joined({}, old)})
+    (row,) = [r for r in table["rows"] if r.get("method") == "default" and r["ours"]]
     assert row["gain"] is None and row["ours"]["median"] == 1e-4
 
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    monkeypatch.setattr(results, "RESULTS", tmp_path / "kept")
-    monkeypatch.setattr(results, "DOCS", tmp_path)
+    for module in (results, results_page):
+        monkeypatch.setattr(module, "RESULTS", tmp_path / "kept")
+        monkeypatch.setattr(module, "DOCS", tmp_path)
     drawn = tmp_path / "drawn"
     drawn.mkdir()
     return drawn
 
 
-def test_keeping_adds_to_all_exhibits_and_leaves_fuller_pictures(home, tmp_path):
+def test_keeping_adds_to_all_items_and_leaves_fuller_pictures(home, tmp_path):
     name = "burgers-ssbroyden"
     picture, kept = home / f"{name}-comparison.png", tmp_path / "kept" / "paper"
     shown = tmp_path / f"results-paper-figure2-{name}-comparison.png"
 
-    def found(exhibit, *arms):
+    def found(item, *arms):
         one = comparison({(arm, 0): 1e-3 for arm in arms})
-        return exhibit_of(exhibit, "paper", {name: joined({}, one)})
+        return item_of(item, "paper", {name: joined({}, one)})
 
-    def words(exhibit):
-        rows = json.loads((kept / f"{exhibit}.json").read_text())["rows"]
+    def words(item):
+        rows = json.loads((kept / f"{item}.json").read_text())["rows"]
         own = [row for row in rows if row.get("comparison") == name]
-        return {row["word"] for row in own if row["ours"]}
+        return {row["method"] for row in own if row["ours"]}
 
     picture.write_bytes(b"two arms")
     results.keep(found(FIGURE, "uniform", "default:quadratic"), home)
@@ -200,26 +204,26 @@ def test_keeping_adds_to_all_exhibits_and_leaves_fuller_pictures(home, tmp_path)
     other["comparisons"][name]["settings"]["flags"] = {"steps": 9}
     del other["comparisons"][name]["runs"][1:]
     before = {path: path.read_bytes() for path in kept.iterdir()}
-    with pytest.raises(SystemExit, match="burgers-ssbroyden, rad, seed 0; burgers"):
+    with pytest.raises(SystemExit, match="quadratic, seed 0; burgers-ssbroyden, rad"):
         results.keep(other, home)
     assert before == {path: path.read_bytes() for path in kept.iterdir()}
     results.keep(other, home, True)
-    assert len(runs_of(results.kept())) == 1
+    assert len(runs_of(results_page.kept())) == 1
 
 
 def test_failures_are_kept_also_where_no_run_has_ended(home, tmp_path):
-    failed = {"failures": {"vrba, seed 0": "no memory"}}
-    results.keep(exhibit_of(TABLE, "paper", {NAME: failed}), home)
-    (one,) = results.kept()
+    failed = {"failures": {"default, seed 0": "no memory"}}
+    results.keep(item_of(TABLE, "paper", {NAME: failed}), home)
+    (one,) = results_page.kept()
     assert one["name"] == TABLE and one["comparisons"][NAME] == failed
-    assert "vrba, seed 0: no memory" in results.exhibit_text(one)
+    assert "default, seed 0: no memory" in item_text(one)
 
 
 def test_pictures_of_one_experiment_stay_while_those_of_another_come(home, tmp_path):
     def keep(name, text):
         one = comparison({("uniform", 0): 1e-3})
         (home / f"{name}-comparison.png").write_bytes(text)
-        results.keep(exhibit_of("figure1", "paper", {name: joined({}, one)}), home)
+        results.keep(item_of("figure1", "paper", {name: joined({}, one)}), home)
         (home / f"{name}-comparison.png").unlink()
 
     first, second = "allen-cahn-ssbroyden", "allen-cahn-512"
@@ -228,8 +232,8 @@ def test_pictures_of_one_experiment_stay_while_those_of_another_come(home, tmp_p
     keep(first, b"first")
     assert shown(first).read_bytes() == b"first"
     assert shown(second).read_bytes() == b"second"
-    (one,) = [one for one in results.kept() if one["name"] == "figure1"]
-    text = results.pictures(one)
+    (one,) = [one for one in results_page.kept() if one["name"] == "figure1"]
+    text = results_page.pictures(one)
     assert (
         "*Allen-Cahn on 512 initial points, self-scaled Broyden, sampling: curves."
         in (text)
@@ -242,8 +246,8 @@ def test_tables_come_first_and_figures_have_pictures_only(home, tmp_path):
     one["programs"] = [{"vrba": "1", "commit": "a", "jax": "2", "device": "cpu"}]
     content = {"burgers-ssbroyden": joined({}, one)}
     (home / "burgers-ssbroyden-comparison.png").write_bytes(b"a picture")
-    results.keep(exhibit_of(FIGURE, "paper", content), home)
-    text = results.page()
+    results.keep(item_of(FIGURE, "paper", content), home)
+    text = results_page.page()
     heads = [line for line in text.splitlines() if line.startswith("## ")]
     names = [head.split(",")[0] for head in heads if ", scale" in head]
     assert names == ["## Table 2", "## Table 3", "## Figure 2"]
@@ -252,9 +256,9 @@ def test_tables_come_first_and_figures_have_pictures_only(home, tmp_path):
     assert (
         f"![{name}](results-paper-figure2-burgers-ssbroyden-comparison.png)" in figure
     )
-    assert f"*{name}. The median over seeds as a line" in figure
-    assert "| arm" not in figure
-    assert " ".join(text.split()).count(results.READING) == 1
+    assert f"*{name}. The line is the median over seeds" in figure
+    assert "| row" not in figure
+    assert " ".join(text.split()).count(HOW_TO_READ) == 1
     assert text.count("Burgers, self-scaled Broyden, sampling:\n- ") == 1
     assert "burgers-ssbroyden: burgers --steps 7\n" in text
     assert "| later revision |" in text and "| 8.2e-9 " in text

@@ -1,4 +1,4 @@
-"""What benchmarks say of runs: errors at a time, who is ahead, where we are behind."""
+"""What benchmarks say of runs: errors at a time, who is ahead, where we are worse."""
 
 import ast
 import importlib.util
@@ -12,9 +12,8 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from vrba.train import Recipe
 
-from benchmarks import CASES, behind, results, shelf, study_page, variants
+from benchmarks import CASES, results_page, shelf, shortincomings, study_page, variants
 from benchmarks import study as study_module
 from benchmarks.commit import commit_of
 from benchmarks.peers import figure, page
@@ -30,6 +29,8 @@ from benchmarks.peers.results import (
 from benchmarks.peers.runs import Settings, run_all
 from benchmarks.study import Group, Study
 from vrba.core import Status
+from vrba.paper import known_experiments
+from vrba.pinn import Recipe
 from vrba.problems import Burgers
 
 PEER = next(arm for arm in ARMS if not arm.is_own)
@@ -188,7 +189,7 @@ def test_summary_of_a_log():
 def row(word, median, gain, published=None):
     """A row of an exhibit, as far as it is read."""
     ours = {"median": median, "lowest": median, "highest": median}
-    common = {"experiment": "Burgers, any", "label": word, "word": word, "seeds": [0]}
+    common = {"experiment": "Burgers, any", "label": word, "method": word, "seeds": [0]}
     common |= {"last": ours, "gain": gain}
     return common | {"ours": ours, "published": published}
 
@@ -201,13 +202,13 @@ def test_lagging_names_lost_gains_and_at_full_scale_published_errors(scale):
         row("exponential", 5e-4, 2.0, 1e-4),
         row("rad", None, None),
     ]
-    told = behind.lagging({"scale": scale, "rows": rows})
+    told = shortincomings.worse_rows({"scale": scale, "rows": rows})
     assert f"({scale}, one seed): 2 times the error of the fair baseline." in told[0]
     assert "rad" in told[-1] and "not finite" in told[-1]
-    published = [line for line in told if "what was published" in line]
+    published = [line for line in told if "the published error" in line]
     assert len(published) == (scale == "paper")
     assert all(
-        line.endswith("5 times what was published (1.0e-4).") for line in published
+        line.endswith("5 times the published error (1.0e-4).") for line in published
     )
 
 
@@ -219,33 +220,33 @@ def test_lagging_names_rad_later_revisions_and_last_iterates():
         row("exponential", 6e-9, 9.0, 1.5e-8) | {"last": {"median": 3e-8}},
         row("vrba", 5e-9, 9.0) | {"experiment": "Burgers, own"},
     ]
-    told = behind.lagging({"scale": "paper", "rows": rows})
+    told = shortincomings.worse_rows({"scale": "paper", "rows": rows})
     where = "Burgers, any, "
     assert told == [
-        f"{where}quadratic (paper, one seed): 1.5 times the error of RAD; by its last "
-        "iterate 1.5 times what was published (2.0e-8); 2.2 times what a later "
-        "revision of the paper has (4.0e-9).",
-        f"{where}exponential (paper, one seed): by its last iterate 2 times what was "
-        "published (1.5e-8).",
+        f"{where}quadratic (paper, one seed): 1.5 times the error of RAD; with the "
+        "last iterate 1.5 times the published error (2.0e-8); 2.2 times that of a "
+        "later revision of the paper (4.0e-9).",
+        f"{where}exponential (paper, one seed): with the last iterate 2 times the "
+        "published error (1.5e-8).",
         "Burgers, own, vrba (paper, one seed): 1.2 times the best published of Burgers "
         "(4.0e-9).",
     ]
-    assert behind.lagging({"scale": "paper", "rows": rows[4:]}) == []
+    assert shortincomings.worse_rows({"scale": "paper", "rows": rows[4:]}) == []
 
 
 def test_what_was_not_run_is_named():
-    done = {"comparison": "burgers-own", "word": "uniform", "ours": {"median": 1.0}}
-    told = behind.not_run([{"scale": "laptop", "rows": [done]}])
+    done = {"comparison": "burgers-own", "method": "uniform", "ours": {"median": 1.0}}
+    told = shortincomings.not_run([{"scale": "laptop", "rows": [done]}])
     own = "Burgers, Levenberg-Marquardt, our ansatz"
-    assert f"{own} (laptop): vrba, by default." in told and f"{own} (paper)." in told
-    assert len(told) == 2 * len(behind.EXPERIMENTS)
+    assert f"{own} (laptop): vrba." in told and f"{own} (paper)." in told
+    assert len(told) == 2 * len(known_experiments())
 
 
 def shelved(selected, last, num_seeds=3, warnings=()):
-    """What is kept of a problem whose even points have an error of one."""
-    errors = {"vrba": (selected, last), "uniform": (1.0, 1.0)}
+    """What is kept of a problem whose uniform sampling has an error of one."""
+    errors = {"default": (selected, last), "uniform": (1.0, 1.0)}
     runs = [
-        {"arm": arm, "seed": k, "error": {"selected": one, "last": other}}
+        {"method": arm, "seed": k, "error": {"selected": one, "last": other}}
         for arm, (one, other) in errors.items()
         for k in range(num_seeds)
     ]
@@ -257,7 +258,7 @@ def shelved(selected, last, num_seeds=3, warnings=()):
     settings = {"num_seeds": num_seeds, "flags": {"minutes": 2.0}}
     common = {"settings": settings, "floor": 0.0, "warnings": warnings, "runs": runs}
     programs = [{"commit": "0123456789abc"}]
-    return common | {"arms": arms, "programs": programs, "alarms": []}
+    return common | {"methods": arms, "programs": programs, "run_warnings": []}
 
 
 SHELF = {
@@ -272,11 +273,11 @@ SHELF = {
 def test_summary_of_the_shelf_counts_seeds_and_tells_last_iterates(monkeypatch):
     monkeypatch.setattr(shelf, "read_results", lambda: SHELF)
     text = shelf.summary()
-    assert "of 3 problems" in text and "Not counted: `busy`" in text
+    assert "on 3 problems" in text and "Not counted: `busy`" in text
     assert "lower with every seed on 2, higher with every seed on 1**" in text
-    assert "factor of 10 (median; quartiles 0.25 and 1e+02), of last iterates" in text
-    told = "By the smaller of both it is largest for `gains` (10, of last iterates 2)"
-    assert f"{told} and smallest for `loses` (0.25, of last iterates 0.25)." in text
+    assert "factor of 10 (median; quartiles 0.25 and 1e+02), for last iterates" in text
+    told = "smaller of both factors it is largest for `gains` (10, for last iterates 2)"
+    assert f"{told} and smallest for `loses` (0.25, for last iterates 0.25)." in text
 
 
 def test_page_of_the_shelf_has_warnings_and_commits():
@@ -291,8 +292,8 @@ def test_even_points_that_are_better_are_named(monkeypatch):
     mixed["runs"][0]["error"]["selected"] = 0.5
     known = SHELF | {"mixed": mixed, "slow": busy}
     monkeypatch.setattr(shelf, "read_results", lambda: known)
-    told = "on [the shelf](shelf.md): {} times the error of evenly drawn points"
-    assert behind.lagging_on_shelf() == [
+    told = "on [the shelf](shelf.md): {} times the error of uniform sampling"
+    assert shortincomings.worse_on_shelf() == [
         f"`loses` {told.format(4)}.",
         f"`mixed` {told.format(4)}, but seeds disagree.",
         f"`slow` {told.format(2)} (It was busy.).",
@@ -327,12 +328,14 @@ def test_an_arm_above_its_twin_with_even_points_is_named(monkeypatch):
 
     def told(*errors):
         runs = map(run, (own, twin, PEER.name), errors)
-        monkeypatch.setattr(behind, "read_results", lambda: dict(enumerate(runs)))
-        return behind.lagging_beside_peers()
+        monkeypatch.setattr(
+            shortincomings, "read_results", lambda: dict(enumerate(runs))
+        )
+        return shortincomings.worse_beside_peers()
 
     (line,) = told(6e-9, 1e-9, 1e-3)
     assert line.startswith(f"`{own}` [beside other packages]")
-    assert "5 minutes): 6 times the error of evenly drawn points." in line
+    assert "5 minutes): 6 times the error of uniform sampling." in line
     assert told(1.9e-9, 1e-9, 1e-3) == told(1e-9, 6e-9, 1e-3) == []
 
 
@@ -359,14 +362,17 @@ def test_each_package_has_a_colour_and_each_arm_a_line():
 def test_readme_shows_each_experiment_at_its_largest_scale():
     seeds = {"seeds": [0, 1]}
     large = [row("uniform", 1e-3, 1.0) | seeds, row("rad", 2e-4, 5.0, 3e-4) | seeds]
-    small = [row("uniform", 1e-1, 1.0) | seeds, row("vrba", None, None, 1e-2) | seeds]
+    small = [
+        row("uniform", 1e-1, 1.0) | seeds,
+        row("default", None, None, 1e-2) | seeds,
+    ]
     other = [row | {"experiment": "Wave"} for row in small]
     found = [
         {"scale": "laptop", "rows": [*small, *other]},
         {"scale": "paper", "rows": [*large, {"experiment": "Burgers, cited"}]},
         {"scale": "paper", "rows": other[:1]},  # nothing beside it as yet
     ]
-    assert results.paper_table(found).splitlines()[2:] == [
+    assert results_page.paper_table(found).splitlines()[2:] == [
         "| Burgers, any | paper | 2 | 1.0e-3 (1.0e-3) | rad 2.0e-4 (2.0e-4) | "
         "rad 3.0e-4 |",
         "| Wave | laptop | 2 | 0.1 (0.1) | default not finite (not finite) |  |",
