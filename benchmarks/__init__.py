@@ -7,7 +7,7 @@ HELPERS = (
     "commit",
     "kept_runs",
     "results_page",
-    "shortincomings",
+    "shortcomings",
     "timing",
     "torch_deeponet",
     "study",

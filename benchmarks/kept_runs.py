@@ -95,7 +95,7 @@ def _are_alike(new: Content, old: Content) -> bool:
     case = DataCase if new["settings"]["command"] == "train" else ProblemCase
     one, other = map(_problem, (old, new))  # either description may have more
     return is_same_description(*asked) and (
-        case.is_same_description(one, other) or case.is_same_description(other, one)
+        case.is_same(one, other) or case.is_same(other, one)
     )
 
 

@@ -15,13 +15,13 @@ import numpy as np
 import vrba
 from vrba.core import use_precision
 from vrba.data import Bubble, Kolmogorov, Pairs, Wave
-from vrba.operators import OperatorTrainer, operator_arms
+from vrba.operators import OperatorTrainer, methods
 
 TORCH = "torch==2.13.0"
 ARMS = {
-    "uniform": operator_arms.uniform,
-    "quadratic": lambda recipe: operator_arms.adaptive(recipe, vrba.Quadratic()),
-    "exponential": lambda recipe: operator_arms.adaptive(recipe, vrba.Exponential()),
+    "uniform": methods.uniform,
+    "quadratic": lambda recipe: methods.adaptive(recipe, vrba.Quadratic()),
+    "exponential": lambda recipe: methods.adaptive(recipe, vrba.Exponential()),
 }
 
 
@@ -121,7 +121,7 @@ def compare(kind, scale: str, num_steps: int, num_turns: int, *, with_torch=Fals
                 one.go()
     first = arms["uniform"]
     model = type(first.trainer.recipe.model).__name__
-    params = first.trainer.evaluator.num_params
+    params = first.trainer.num_params
     print(f"{model}, {params} parameters, {scale} data, {num_turns} turns:")
     for name, arm in arms.items():
         _tell(name, arm.seconds, first.seconds)

@@ -19,7 +19,7 @@ from vrba.report import format_number
 from . import shelf
 from .commit import commit_of
 from .peers import page as peers
-from .shortincomings import NOT_ADAPTIVE, shortincomings
+from .shortcomings import NOT_ADAPTIVE, shortcomings
 
 ROOT = Path(__file__).parents[1]
 RESULTS, DOCS = ROOT / "results" / "reproduce", ROOT / "docs"
@@ -70,7 +70,7 @@ def page() -> str:
     parts += [f"## {item_title(one)}\n\n{text}" for one, text in drawn if text]
     anchor = DIFFERENCES.lower().replace(" ", "-")
     head = HEAD.format(reading=textwrap.fill(HOW_TO_READ, 88), anchor=anchor)
-    return head + shortincomings(found) + "\n".join(parts)
+    return head + shortcomings(found) + "\n".join(parts)
 
 
 def is_figure(result: dict[str, Any]) -> bool:

@@ -19,7 +19,7 @@ FLUCTUATION = 2.0  # factor by which errors rise and fall during training
 NOT_ADAPTIVE = (BASELINE, "uniform-as-published", "default:linear")
 
 
-def shortincomings(results: list[dict[str, Any]]) -> str:
+def shortcomings(results: list[dict[str, Any]]) -> str:
     """As Markdown: where adaptivity is no better than uniform sampling or RAD, not
     finite, or above published errors at the published scale; where other packages are
     close; and what was not run."""

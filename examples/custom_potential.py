@@ -28,6 +28,6 @@ def solve(problem: vrba.Problem, **settings) -> vrba.Solution:
 if __name__ == "__main__":
     num_steps = int(sys.argv[1]) if sys.argv[1:] else 90
     solution = solve(vrba.problems.Burgers(), max_steps=num_steps)
-    policy = solution.trainer.recipe.policy
+    policy = solution.recipe.policy
     print(f"u(0.5, 0.1) = {float(solution(0.5, 0.1)):.6f}")
     print(f"The tilt alone would descend the {policy.objective_norm()}.")

@@ -12,6 +12,7 @@ from vrba.compare import num_cores
 
 from .arms import ARMS
 from .cases import CASES
+from .check import check_same
 from .page import write_page
 from .results import keep
 from .runs import PROBLEMS, as_peers_have_it, make_settings, run_all
@@ -46,7 +47,7 @@ def main() -> None:
         if arm.solves(settings.problem)
     ]
     for problem in problems:
-        check_same_problem(CASES[problem], as_peers_have_it(problem))
+        check_same(CASES[problem], as_peers_have_it(problem))
     # so that no run is left behind
     for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(name, lambda *_: sys.exit("Stopped; the same command goes on."))

@@ -16,7 +16,7 @@ from .cases import INITIAL_WEIGHT, Case
 _TOLERANCE = 1e-12  # of the largest
 
 
-def check_same_problem(case: Case, problem: Problem) -> None:
+def check_same(case: Case, problem: Problem) -> None:
     """Raises if values, residuals, or other terms of the loss differ between the case
     and vrba's problem."""
     with use_precision("float64"):
@@ -43,7 +43,7 @@ def check_same_problem(case: Case, problem: Problem) -> None:
 
 def _check_initial(case: Case, trainer: Trainer, params: Any, value: Any) -> None:
     """The one other term that a peer has: initial errors, with their weight."""
-    weights = {name: trainer.weights[name] for name in trainer.evaluator.terms}
+    weights = trainer.evaluator.term_weights
     wanted = {EQUATIONS: 1.0}
     if (initial := case.initial) is None:
         if weights != wanted:

@@ -72,9 +72,7 @@ class Log:
         self.write(entry | {"loss": None if loss is None else float(loss)})
         self.away += time.perf_counter() - begun
 
-    def on_end(
-        self, loss_at: Callable[[int], float] | None = None, **told: Any
-    ) -> None:
+    def end(self, loss_at: Callable[[int], float] | None = None, **told: Any) -> None:
         """Says that all went well; fills in losses that are known only now."""
         if loss_at is not None:
             for entry in self.entries[1:]:

@@ -211,7 +211,7 @@ def early_ends(runs: list[dict[str, Any]], minutes: float) -> list[str]:
         if "failure" in run:
             found.append(f"{who}, failed after {spent:.3g} minutes: {run['failure']}")
         elif spent < NEARLY * minutes:
-            why = run.get("status", "" if run["is_finite"] else "not finite")
+            why = run.get("stop_reason", "" if run["is_finite"] else "not finite")
             found.append(f"{who}, ended after {spent:.3g} minutes. {why}".strip())
     return found
 

@@ -68,7 +68,7 @@ def summary(lines: list[dict[str, Any]], limit: float) -> dict[str, Any]:
         whole = last["seconds"] + last["measuring_seconds"]
         found |= {name: last[name] for name in ("seconds", "measuring_seconds")}
         found |= {"cpu_share": round(last["cpu_seconds"] / whole, 3)}
-        found |= {"status": last["status"]} if "status" in last else {}
+        found |= {"stop_reason": last["stop_reason"]} if "stop_reason" in last else {}
     return found
 
 

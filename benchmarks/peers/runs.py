@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from vrba.train.about import program
 
 import vrba
 from vrba.compare import environment, failure_message, known_problems, num_cores
 from vrba.pinn import default_recipe
 from vrba.problems import Problem
+from vrba.runs import describe_program
 
 from .arms import ENVIRONMENTS, Arm
 from .cases import CASES
@@ -168,7 +168,7 @@ def run_all(tasks: list[tuple[Settings, Arm]], jobs: int) -> None:
 
 def _note_maker(settings: Settings, arm: Arm, jobs: int) -> None:
     settings.folder.mkdir(parents=True, exist_ok=True)
-    own = program()
+    own = describe_program()
     told = {
         "commit": own["commit"],
         "has_changes": own.get("has_changes", False),

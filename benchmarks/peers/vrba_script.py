@@ -18,7 +18,6 @@ import vrba
 from vrba import optim
 from vrba.adapt import presets
 from vrba.compare import known_problems
-from vrba.core import ending
 from vrba.pinn import FixedBalance, Recipe, default_recipe, reference_of, relative_error
 from vrba.runs import Silent
 
@@ -90,7 +89,7 @@ def main() -> None:
     log.about(versions=versions)
     longest = (1 + MOST_MEASURING) * asked.minutes
     solution = vrba.solve(problem, recipe, asked.seed, longest, callback=Watch(log))
-    if ending(solution.result["status"]) == "interrupted":
+    if solution.result["stop_reason"] == "interrupted":
         sys.exit("interrupted")
     cost = measuring_seconds(solution)
     for number, entry in enumerate(log.entries[1:]):
@@ -108,18 +107,18 @@ def main() -> None:
         seconds=seconds,
         measuring_seconds=round(away, 3),
         selected_error=result["errors"]["selected"],
-        status=result["status"],
+        stop_reason=result["stop_reason"],
     )
 
 
 def measuring_seconds(solution: vrba.Solution) -> float:
     """What one measurement took, the shortest of some."""
-    trainer, spent = solution.evaluator, []
-    reference = reference_of(trainer.evaluator.formulation)
+    evaluator, spent = solution.evaluator, []
+    reference = reference_of(evaluator.formulation)
     assert reference is not None
     for _ in range(5):
         start = time.perf_counter()
-        relative_error(trainer, solution.params, reference)
+        relative_error(evaluator, solution.params, reference)
         spent.append(time.perf_counter() - start)
     return min(spent)
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks import CASES, results_page, shelf, shortincomings, study_page, variants
+from benchmarks import CASES, results_page, shelf, shortcomings, study_page, variants
 from benchmarks import study as study_module
 from benchmarks.commit import commit_of
 from benchmarks.peers import figure, page
@@ -202,7 +202,7 @@ def test_lagging_names_lost_gains_and_at_full_scale_published_errors(scale):
         row("exponential", 5e-4, 2.0, 1e-4),
         row("rad", None, None),
     ]
-    told = shortincomings.worse_rows({"scale": scale, "rows": rows})
+    told = shortcomings.worse_rows({"scale": scale, "rows": rows})
     assert f"({scale}, one seed): 2 times the error of the fair baseline." in told[0]
     assert "rad" in told[-1] and "not finite" in told[-1]
     published = [line for line in told if "the published error" in line]
@@ -220,7 +220,7 @@ def test_lagging_names_rad_later_revisions_and_last_iterates():
         row("exponential", 6e-9, 9.0, 1.5e-8) | {"last": {"median": 3e-8}},
         row("vrba", 5e-9, 9.0) | {"experiment": "Burgers, own"},
     ]
-    told = shortincomings.worse_rows({"scale": "paper", "rows": rows})
+    told = shortcomings.worse_rows({"scale": "paper", "rows": rows})
     where = "Burgers, any, "
     assert told == [
         f"{where}quadratic (paper, one seed): 1.5 times the error of RAD; with the "
@@ -231,12 +231,12 @@ def test_lagging_names_rad_later_revisions_and_last_iterates():
         "Burgers, own, vrba (paper, one seed): 1.2 times the best published of Burgers "
         "(4.0e-9).",
     ]
-    assert shortincomings.worse_rows({"scale": "paper", "rows": rows[4:]}) == []
+    assert shortcomings.worse_rows({"scale": "paper", "rows": rows[4:]}) == []
 
 
 def test_what_was_not_run_is_named():
     done = {"comparison": "burgers-own", "method": "uniform", "ours": {"median": 1.0}}
-    told = shortincomings.not_run([{"scale": "laptop", "rows": [done]}])
+    told = shortcomings.not_run([{"scale": "laptop", "rows": [done]}])
     own = "Burgers, Levenberg-Marquardt, our ansatz"
     assert f"{own} (laptop): vrba." in told and f"{own} (paper)." in told
     assert len(told) == 2 * len(known_experiments())
@@ -293,7 +293,7 @@ def test_even_points_that_are_better_are_named(monkeypatch):
     known = SHELF | {"mixed": mixed, "slow": busy}
     monkeypatch.setattr(shelf, "read_results", lambda: known)
     told = "on [the shelf](shelf.md): {} times the error of uniform sampling"
-    assert shortincomings.worse_on_shelf() == [
+    assert shortcomings.worse_on_shelf() == [
         f"`loses` {told.format(4)}.",
         f"`mixed` {told.format(4)}, but seeds disagree.",
         f"`slow` {told.format(2)} (It was busy.).",
@@ -328,10 +328,8 @@ def test_an_arm_above_its_twin_with_even_points_is_named(monkeypatch):
 
     def told(*errors):
         runs = map(run, (own, twin, PEER.name), errors)
-        monkeypatch.setattr(
-            shortincomings, "read_results", lambda: dict(enumerate(runs))
-        )
-        return shortincomings.worse_beside_peers()
+        monkeypatch.setattr(shortcomings, "read_results", lambda: dict(enumerate(runs)))
+        return shortcomings.worse_beside_peers()
 
     (line,) = told(6e-9, 1e-9, 1e-3)
     assert line.startswith(f"`{own}` [beside other packages]")

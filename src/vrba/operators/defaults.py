@@ -145,7 +145,7 @@ def _conditioned(pairs: Pairs) -> TimeConditionedUNet:
 
 
 def _general(pairs: Pairs, has_paper_size: bool) -> dict[str, Any]:
-    """FNO if inputs and outputs share one regular grid, else DeepONet; relative loss."""
+    """FNO if inputs and outputs share a regular grid, else DeepONet; relative loss."""
     is_one_grid = (
         pairs.axes is not None
         and all(map(is_uniform, pairs.axes))

@@ -29,7 +29,7 @@ class AbstractBalance(eqx.Module):
 
     @abc.abstractmethod
     def update(self, state: BalanceState, norms: Numbers, main: str) -> BalanceState:
-        """The state after measuring gradient norms; `main` is the term of the equations."""
+        """The state after measuring gradient norms; `main` is that of the equations."""
 
 
 class FixedBalance(AbstractBalance):

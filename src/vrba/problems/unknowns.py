@@ -36,7 +36,8 @@ class Unknown(eqx.Module):
             return
         if self.is_positive:
             raise InputError(
-                f"`scale` has no effect on a positive unknown: remove `scale={self.scale}`."
+                f"`scale` has no effect on a positive unknown: remove "
+                f"`scale={self.scale}`."
             )
         if not 0 < self.scale < math.inf:
             raise InputError(f"`scale` must be positive, got {self.scale}.")
