@@ -46,7 +46,7 @@ def solve_one(study: Study, name: str, seed: int) -> None:
     found = {"seed": seed, "stop_reason": stop_reason} | {
         k: solution.result[k] for k in keys
     }
-    found["program"] = solution.result["manifest"]["program"]
+    found["program"] = solution.result["manifest"]["provenance"]
     path = study.run(name, seed)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, json.dumps(found).encode())

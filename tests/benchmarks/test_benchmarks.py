@@ -473,8 +473,8 @@ def test_a_group_may_have_a_problem_of_its_own(study, monkeypatch):
     def solve(problem, recipe, seed, minutes, diagnose):
         solved.append(problem)
         names = ("step", "seconds", "errors", "residual_l2", "score")
-        about = {"status": Status[Status.time_reached], "about": {"program": {}}}
-        return SimpleNamespace(result=about | dict.fromkeys(names, 0))
+        known = {"stop_reason": "time", "manifest": {"provenance": {}}}
+        return SimpleNamespace(result=known | dict.fromkeys(names, 0))
 
     monkeypatch.setattr(variants.vrba, "solve", solve)
     usual, other = Burgers(), Burgers(viscosity=0.1)

@@ -379,7 +379,7 @@ def test_flags_may_be_typed_with_equals_and_underscores(folder):
 
 def test_help_neither_needs_figures_nor_minds_a_closed_pipe():
     """The installed module in processes of their own, as `vrba --help | head -1`."""
-    program = "import sys; from vrba.cli.main import main; main(sys.argv[1:]); "
+    program = "import sys; from vrba.cli.entry import main; main(sys.argv[1:]); "
     program += "sys.stderr.write(str([m for m in ('matplotlib', 'rich') if m in "
     program += "sys.modules]))"
     words = [sys.executable, "-c", program, "train", "--help"]

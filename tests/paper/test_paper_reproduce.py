@@ -12,9 +12,9 @@ import statistics
 from pathlib import Path
 
 import pytest
-from run_cases import make_run
 
 from tests.compare.cases import call, runs_in_this_process
+from tests.report.run_cases import make_run
 from vrba import paper
 from vrba.compare import ComparisonFolder, Made
 from vrba.paper import (

@@ -18,7 +18,7 @@ _LEVELS = (50, 95, 100)
 _SAMPLES_AT_ONCE = 50
 
 
-def snapshot(
+def figure_arrays(
     operator: Operator,
     trainer: OperatorTrainer,
     state: OperatorState,

@@ -32,7 +32,7 @@ from .layout import describe_layout
 from .network import relative_errors
 from .operator import Operator
 from .recipe import OperatorRecipe
-from .snapshot import snapshot
+from .snapshot import figure_arrays
 from .trainer import OperatorCheck, OperatorState, OperatorTrainer
 
 PERCENTILES = (50, 95, 99)
@@ -204,7 +204,7 @@ def _finish(run: Run, trainer: OperatorTrainer, ended: Ended, pairs: Pairs) -> O
         None if folder is None else folder.path,
     )
     errors = operator.errors(pairs)
-    arrays = snapshot(operator, trainer, state, pairs, errors)
+    arrays = figure_arrays(operator, trainer, state, pairs, errors)
     last = operator.errors(pairs, params=operator.last_params)
     known = trainer.train.first(len(errors))  # as many functions as in the test set
     size = trainer.recipe.batch_size

@@ -19,7 +19,7 @@ _MAX_CALLS = 100  # a call takes a millisecond, compiling hundreds
 _POINTS_PER_CALL = 8192
 
 
-def snapshot(
+def figure_arrays(
     solution: Solution,
     trainer: Trainer,
     state: TrainState,

@@ -30,7 +30,7 @@ from .accuracy import errors_of, reference_of, residual_result
 from .evaluator import Evaluator
 from .measurements import Measurements
 from .recipe import Recipe, default_recipe, with_max_steps
-from .snapshot import snapshot
+from .snapshot import figure_arrays
 from .solution import Solution, evaluator_from
 from .state import TrainState
 from .trainer import Trainer
@@ -211,5 +211,5 @@ def _finish(
     if folder is not None:
         header = {k: v for k, v in result.items() if k != "manifest"}
         save_best(folder, state, header)
-        folder.save_fields(snapshot(solution, trainer, state, reference))
+        folder.save_fields(figure_arrays(solution, trainer, state, reference))
     return solution
