@@ -234,12 +234,14 @@ def source_complaints(text, name="file.py"):
     complaints = [f"{name} is named after nothing"] * (Path(name).stem in VAGUE)
     num_lines = len(text.splitlines())
     complaints += [f"{name} has {num_lines} lines"] * (num_lines > 400)
-    for node in ast.walk(ast.parse(text)):
+    tree = ast.parse(text)
+    functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    is_alike = Path(name).stem in functions
+    complaints += [f"{name} is named like its function"] * is_alike
+    for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             length = node.end_lineno - node.lineno + 1
             complaints += [f"{node.name} has {length} lines"] * (length > 60)
-            is_same_description = node.name.strip("_") == Path(name).stem.strip("_")
-            complaints += [f"{name} is named like its function"] * is_same_description
         elif isinstance(node, ast.Assert):
             complaints.append(f"assert in line {node.lineno}")
         elif isinstance(node, ast.ExceptHandler) and node.type is None:
