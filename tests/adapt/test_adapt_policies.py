@@ -467,8 +467,10 @@ def test_correction_removes_the_bias_of_the_draw(potential):
 
 @given(sizes=hnp.arrays(np.float64, 9, elements=st.floats(0.01, 5)))
 @pytest.mark.parametrize("mix", [0.3, 1.0])
-def test_corrected_draws_of_the_quadratic_have_no_more_noise_than_even_ones(mix, sizes):
-    """`E_q[(w r)^4] <= E_p[r^4]`, also where even draws are mixed in."""
+def test_corrected_draws_of_the_quadratic_have_no_more_noise_than_uniform_ones(
+    mix, sizes
+):
+    """`E_q[(w r)^4] <= E_p[r^4]`, also mixed with uniform sampling."""
     smoothing = vrba.Smoothing(memory=0.0, rate=1.0, mix=mix, is_normalised=False)
     policy = vrba.Sampling(
         vrba.Quadratic(), smoothing=smoothing, floor=0.0, correction=vrba.Unbiased()

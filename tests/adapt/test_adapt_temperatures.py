@@ -1,5 +1,7 @@
 """Every normalisation gives the optimal tilt: SciPy and mpmath are the judges."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import mpmath as mp
@@ -97,6 +99,15 @@ def test_annealing_pays_a_gap_unless_exponential(name):
         assert float(both.gap) > 1e-4
 
 
+@functools.cache
+def suits(temperature, name):
+    try:
+        temperature.check(POTENTIALS[name])
+    except ValueError:
+        return False
+    return True
+
+
 @pytest.mark.parametrize("name", list(POTENTIALS))
 @pytest.mark.parametrize(
     "temperature",
@@ -112,9 +123,7 @@ def test_annealing_pays_a_gap_unless_exponential(name):
 @given(size=sizes)
 def test_tilt_has_mean_one_and_follows_the_size(name, temperature, size):
     potential = POTENTIALS[name]
-    try:
-        temperature.check(potential)
-    except ValueError:
+    if not suits(temperature, name):
         return
     weight, _ = tilt(potential, temperature, size)
     np.testing.assert_allclose(weight.mean(), 1, rtol=1e-12)

@@ -164,7 +164,7 @@ def exponential(num_points: int, *, key: Key[Array, ""]) -> Float[Array, " point
     return -jnp.log1p(-jnp.minimum(uniform, largest))
 
 
-class Blocks(eqx.Module):
+class _Blocks(eqx.Module):
     """Masses of points, padded to blocks of `size`, and cumulative block masses."""
 
     mass: Float[Array, " padded_points"]
@@ -177,7 +177,7 @@ class Blocks(eqx.Module):
         return self.cumulative[-1]
 
 
-def make_blocks(mass: Float[Array, " points"]) -> Blocks:
+def make_blocks(mass: Float[Array, " points"]) -> _Blocks:
     """Form blocks of 8 points, of more above a million points."""
     num_halvings = max(3, (mass.size - 1).bit_length() - 17)
     size = 2**num_halvings
@@ -187,7 +187,7 @@ def make_blocks(mass: Float[Array, " points"]) -> Blocks:
     for _ in range(num_halvings):  # in pairs: a CPU sums short rows slowly
         pairs = block_mass.reshape(-1, 2)
         block_mass = pairs[:, 0] + pairs[:, 1]
-    return Blocks(padded, cumulative_sum(block_mass), size)
+    return _Blocks(padded, cumulative_sum(block_mass), size)
 
 
 def cumulative_sum(x: Float[Array, " rows"], width: int = 32) -> Float[Array, " rows"]:
@@ -202,7 +202,7 @@ def cumulative_sum(x: Float[Array, " rows"], width: int = 32) -> Float[Array, " 
     return (within + before[:, None]).reshape(-1)[: x.size]
 
 
-def block_of(blocks: Blocks, position: Float[Array, " draws"]) -> Int[Array, " draws"]:
+def block_of(blocks: _Blocks, position: Float[Array, " draws"]) -> Int[Array, " draws"]:
     """Find the block of each position by binary search."""
     num_blocks = blocks.cumulative.size
     length = 2 ** math.ceil(math.log2(num_blocks)) if num_blocks > 1 else 1
@@ -216,7 +216,7 @@ def block_of(blocks: Blocks, position: Float[Array, " draws"]) -> Int[Array, " d
 
 
 def block_of_slots(
-    blocks: Blocks,
+    blocks: _Blocks,
     num_slots: int,
     place_fn: Callable[[Int[Array, " any"]], Float[Array, " any"]],
 ) -> Int[Array, " {num_slots}"]:
@@ -237,7 +237,7 @@ def block_of_slots(
 
 
 def point_of(
-    blocks: Blocks,
+    blocks: _Blocks,
     block: Int[Array, " draws"],
     position: Float[Array, " draws"],
     beyond: Float[Array, " draws"] | None = None,

@@ -164,7 +164,9 @@ def is_traced(potential: AbstractPotential) -> bool:
 
 def exceeds_one(potential: AbstractPotential) -> bool:
     """Whether some slope exceeds one, so that a tilt of mean one can exist."""
-    return any(slope_at(potential, 10.0**power) > 1 for power in range(-3, 10))
+    with jax.ensure_compile_time_eval():
+        sizes = jnp.asarray([10.0**power for power in range(-3, 10)])
+        return bool(jnp.any(potential.slope(sizes) > 1))
 
 
 def check_shift(potential: AbstractPotential, caller: str) -> None:
