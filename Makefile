@@ -5,24 +5,32 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 INPUTS := pyproject.toml constraints.txt
 
-.PHONY: demo test types units setup bench docs clean
+.PHONY: demo test test-all lint types units setup bench docs clean
 
 demo: $(VENV)/.run
 	rm -rf runs/demo
 	$(BIN)/vrba solve burgers --minutes 2 --out runs/demo
 
-# Types are checked while tests run: each leaves a core idle at times.
+# Lint, types, import rules and all tests but those marked slow. Types are checked while
+# tests run: each leaves a core idle at times.
 test: $(VENV)/.test
+	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory --jobs 2 types units
+
+# Only the tests marked slow: processes that are killed, the paper, peers, the browser.
+test-all: $(VENV)/.test
+	$(BIN)/pytest -m slow
+
+lint:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
-	$(MAKE) --no-print-directory --jobs 2 types units
 
 types:
 	$(BIN)/pyright
 
 units:
-	$(BIN)/pytest
+	$(BIN)/pytest -m "not slow"
 
 setup: $(VENV)/.test
 
