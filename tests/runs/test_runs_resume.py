@@ -115,7 +115,7 @@ def test_killed_in_each_stage(method, step, unbroken, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", ["incoming", "latest"])
 def test_killed_while_a_checkpoint_is_written(name, unbroken, tmp_path, monkeypatch):
-    module = sys.modules[Checkpointer.__module__]
+    module = sys.modules["vrba.core.files"]
     whole = module.write_atomically
     count = 0
 

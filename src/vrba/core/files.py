@@ -57,10 +57,14 @@ def read_json(path: Path, complaint: str) -> dict[str, Any]:
 
 
 def write_arrays(path: Path, arrays: dict[str, Any], *, compressed: bool) -> None:
-    """Write an `.npz` file without pickled objects."""
+    """Write an `.npz` file; objects, which would be pickled, are refused."""
+    arrays = {name: np.asarray(array) for name, array in arrays.items()}
+    for name, array in arrays.items():
+        if array.dtype.hasobject:
+            raise InputError(f"`{path}`: the array `{name}` holds Python objects.")
     buffer = io.BytesIO()
     save = np.savez_compressed if compressed else np.savez
-    save(buffer, allow_pickle=False, **arrays)
+    save(buffer, **arrays)
     write_atomically(path, buffer.getvalue())
 
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 import hashlib
-import io
 import json
 import os
 from pathlib import Path
@@ -13,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..core import BrokenFileError, InputError, read_arrays, write_atomically
+from ..core import BrokenFileError, InputError, read_arrays, write_arrays
 from ._base import AbstractTrainer
 from .folder import INTERNAL_KEYS, RunFolder
 
@@ -167,11 +166,8 @@ def save_tree(path: Path, tree: Any, header: dict[str, Any]) -> None:
     """Write the arrays of a pytree by key path, with a header and a checksum."""
     arrays = _named_arrays(tree)
     header = header | {"checksum": _checksum(arrays)}
-    buffer = io.BytesIO()
-    np.savez(
-        buffer, allow_pickle=False, **{_HEADER: np.array(json.dumps(header))}, **arrays
-    )
-    write_atomically(path, buffer.getvalue())
+    packed = {_HEADER: np.array(json.dumps(header))} | arrays
+    write_arrays(path, packed, compressed=False)
 
 
 def load_header(path: Path) -> dict[str, Any]:
