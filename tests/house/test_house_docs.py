@@ -107,6 +107,31 @@ def test_make_commands_exist():
     assert make_targets(text) == {"demo", "test"}
 
 
+def missing_steps(text):
+    """Steps of a walk, `file: function, ...`, that do not exist."""
+    steps = re.findall(r"(?m)^\d+\. `([\w/]+\.py): ([\w, ]+)`", text)
+    found = []
+    for file, names in steps:
+        path = ROOT / "src" / "vrba" / file
+        source = path.read_text() if path.exists() else ""
+        for name in names.split(", "):
+            if not re.search(rf"\b(def|class) {name}\b", source):
+                found.append(f"{file}: {name}")
+    return found
+
+
+def test_walks_through_the_code_exist():
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    assert missing_steps(text) == []
+    gone = "1. `adapt/_tilt.py: update, gone`\n2. `adapt/none.py: update`"
+    assert missing_steps(gone) == ["adapt/_tilt.py: gone", "adapt/none.py: update"]
+    walks = text.split("## Three walks")[1].split("\n## ")[0]
+    parts = re.split(r"(?m)^`[^\n]*`, (\d+) files:$", walks)[1:]
+    counts = [int(count) for count in parts[::2]]
+    assert counts == [len(re.findall(r"(?m)^\d+\. ", one)) for one in parts[1::2]]
+    assert len(counts) == 3 and counts[0] <= 5 and max(counts) <= 25
+
+
 # Generated pages.
 
 
