@@ -222,10 +222,8 @@ def entry(name: str, value: Any) -> str:
     elif isinstance(node, ast.ClassDef):
         functions = [n for n in node.body if isinstance(n, ast.FunctionDef)]
         init = [arguments(n, True) for n in functions if n.name == "__init__"]
-        is_built = hasattr(value, "__dataclass_fields__") and not is_interface(
-            value.__name__
-        )
-        if is_built:
+        has_fields = hasattr(value, "__dataclass_fields__") or hasattr(value, "_fields")
+        if has_fields and not is_interface(value.__name__):
             parts.insert(1, call(name, init[0] if init else settings(node)))
         items = members(value, node) + inherited(value, node)
         parts += filter(None, ["\n".join(items)])
