@@ -1,8 +1,10 @@
-"""A potential of one's own, from one convex function, used to draw points.
+"""Adaptive sampling with your own potential, defined by one convex function.
 
-Its slope shapes the tilt: `2 s + 4 s**3` is proportional to small residuals and presses
-on large ones. What is large is measured in units of the temperature, here the one at
-which the tilt is normalised without rescaling.
+Its derivative `2 s + 4 s**3` is the tilt: proportional to small residuals, and steeper
+for large ones. The unit of `s` is the temperature, here the one that normalises the
+tilt without rescaling.
+
+`python examples/custom_potential.py 90` makes 90 steps.
 """
 
 import dataclasses
@@ -14,11 +16,11 @@ POTENTIAL = vrba.adapt.Custom(lambda s: s**2 + s**4)
 
 
 def solve(problem: vrba.Problem, **settings) -> vrba.Solution:
-    """A solution with points drawn by the potential."""
+    """Solve with points sampled by the potential."""
     policy = vrba.Sampling(
         POTENTIAL,
         temperature=vrba.adapt.SolveTemperature(),
-        correction=vrba.Unbiased(),  # the plain mean square is what is minimised
+        correction=vrba.Unbiased(),  # the loss stays the plain mean square
     )
     recipe = vrba.Recipe(policy=policy, num_points=2048, pool_size=16384, max_steps=90)
     recipe = dataclasses.replace(recipe, **settings)
@@ -30,4 +32,4 @@ if __name__ == "__main__":
     solution = solve(vrba.problems.Burgers(), max_steps=num_steps)
     policy = solution.recipe.policy
     print(f"u(0.5, 0.1) = {float(solution(0.5, 0.1)):.6f}")
-    print(f"The tilt alone would descend the {policy.objective_norm()}.")
+    print(f"It minimises the {policy.objective_norm()} of the residual.")

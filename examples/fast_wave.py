@@ -1,6 +1,6 @@
-"""A wave that runs through its period five times, where errors grow in time.
+"""A wave that crosses its periodic domain five times; early errors persist in time.
 
-`vrba solve examples/fast_wave.py --policy windows --minutes 2`
+`vrba solve examples/fast_wave.py --policy time-window-weights --minutes 2`
 """
 
 import jax.numpy as jnp

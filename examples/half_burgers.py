@@ -1,4 +1,4 @@
-"""Burgers on half of its domain: its solution is odd, so the other half follows.
+"""Burgers on half of its domain. The solution is odd, which gives the other half.
 
 `vrba solve examples/half_burgers.py --minutes 10`
 """

@@ -1,4 +1,4 @@
-"""Coefficients from noisy readings: `vrba solve examples/inverse.py --minutes 0.5`."""
+"""Find coefficients from noisy data: `vrba solve examples/inverse.py --minutes 0.5`."""
 
 import numpy as np
 
@@ -9,12 +9,12 @@ FREQUENCY = np.sqrt(STIFFNESS - DAMPING**2 / 4)
 
 
 def displacement(t):
-    """The truth that the readings are of."""
-    turned = np.cos(FREQUENCY * t) + DAMPING / 2 / FREQUENCY * np.sin(FREQUENCY * t)
-    return np.exp(-DAMPING * t / 2) * turned
+    """The exact solution, which is measured with noise."""
+    phase, ratio = FREQUENCY * t, DAMPING / 2 / FREQUENCY
+    return np.exp(-DAMPING * t / 2) * (np.cos(phase) + ratio * np.sin(phase))
 
 
-class Oscillator(Problem):  # let go at rest, then read 100 times
+class Oscillator(Problem):  # released at rest, measured 100 times
     domain = Box(t=(0, 5))
     unknowns = {"damping": Unknown(0.0), "stiffness": Unknown(5.0, is_positive=True)}
 
@@ -26,7 +26,7 @@ class Oscillator(Problem):  # let go at rest, then read 100 times
         readings = displacement(t) + NOISE * np.random.default_rng(0).normal(size=100)
         return [Ansatz(lambda t, N: 1 + t**2 * N), Data(t[:, None], readings)]
 
-    def reference(self):  # only to see how well it went
+    def reference(self):  # only for the error; not used in training
         t = np.linspace(0, 5, 501)
         true = {"damping": DAMPING, "stiffness": STIFFNESS}
         return Reference({"t": t}, displacement(t), unknowns=true)

@@ -1,4 +1,4 @@
-"""A shape and an equation of your own: `vrba solve examples/my_geometry.py`."""
+"""Your own shape and equation: `vrba solve examples/my_geometry.py`."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -9,7 +9,7 @@ HOLE = Disk(0.4, x=0.1, y=-0.1)
 PLATE = Polygon([(-1, -1), (1, -1), (1, 0.5), (0.5, 1), (-1, 1)])  # one corner cut off
 
 
-class CooledPlate(Problem):  # it loses heat to the air, more through the hole
+class CooledPlate(Problem):  # loses heat to the air, and more at the hole
     loss: float = 2.0
     cooling: float = 3.0
     domain = PLATE - HOLE
@@ -17,13 +17,13 @@ class CooledPlate(Problem):  # it loses heat to the air, more through the hole
     def equations(self, u, x, y):
         return {"heat": u.xx + u.yy - self.loss * u}
 
-    def conditions(self):  # those that the solution below fulfils
+    def conditions(self):  # consistent with the exact solution below
         k = self.loss**0.5
         exact = lambda x, y: jnp.cosh(k * x) + jnp.sinh(k * y)
 
         def cooled(x, y):  # `cooling u + du/dn`; the normal points into the hole
-            slope = k * (jnp.sinh(k * x) * (0.1 - x) - jnp.cosh(k * y) * (0.1 + y))
-            return self.cooling * exact(x, y) + slope / 0.4
+            flux = k * (jnp.sinh(k * x) * (0.1 - x) - jnp.cosh(k * y) * (0.1 + y))
+            return self.cooling * exact(x, y) + flux / 0.4
 
         wall = Dirichlet(exact, on=PLATE)
         return [wall, Robin(cooled, on=HOLE, factor=self.cooling)]

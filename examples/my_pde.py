@@ -1,4 +1,4 @@
-"""A PDE of your own: `vrba solve examples/my_pde.py --minutes 0.5`."""
+"""Your own PDE: `vrba solve examples/my_pde.py --minutes 0.5`."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -6,7 +6,7 @@ import numpy as np
 from vrba import Ansatz, Box, Neumann, Problem
 
 
-class TwoSubstances(Problem):  # they diffuse and turn into each other
+class TwoSubstances(Problem):  # they diffuse and react with each other
     rate: float = 2.0
     fields = ("u", "v")
     domain = Box(t=(0, 1), x=(0, 1))
@@ -15,7 +15,7 @@ class TwoSubstances(Problem):  # they diffuse and turn into each other
         k = self.rate
         return {"u": u.t - 0.1 * u.xx - k * v, "v": v.t - 0.1 * v.xx + k * u}
 
-    def conditions(self):  # known at the start, and nothing passes the walls
+    def conditions(self):  # initial values, and no flux at the walls
         start = Ansatz(lambda t, x, U, V: (jnp.cos(jnp.pi * x) + t * U, t * V))
         return [start, Neumann(0.0, on="x", field="u"), Neumann(0.0, on="x", field="v")]
 

@@ -1,7 +1,6 @@
-"""An operator without data: from any start of a flow to the flow, by its equation.
+"""An operator without data: from the initial values of a flow to the flow.
 
-`vrba solve examples/operator_from_equation.py --minutes 2`; in Python the solution is a
-function of the place and of which start it was, `solution(t, x, c1, c2, c3, c4)`.
+`vrba solve examples/operator_from_equation.py --minutes 2`: `solution(t, x, c1, ...)`.
 """
 
 import jax.numpy as jnp
@@ -10,7 +9,7 @@ import numpy as np
 from vrba import Ansatz, Box, Problem
 from vrba.models import PhysicsInformedDeepONet
 
-NAMES = ("c1", "c2", "c3", "c4")  # what says which start: coordinates like any other
+NAMES = ("c1", "c2", "c3", "c4")  # coefficients of the initial values
 
 
 def series(x, c, fn=jnp.sin):
@@ -26,7 +25,7 @@ class AnyBurgers(Problem):
     def equations(self, u, *coordinates):
         return {"momentum": u.t + u * u.x - self.viscosity * u.xx}
 
-    def conditions(self):  # the start, and rest at both ends
+    def conditions(self):  # initial values, and zero at both ends
         return [Ansatz(lambda t, x, *c: series(x, c[:-1]) + t * x * (1 - x) * c[-1])]
 
     def reference(self):  # a ratio of integrals over s (Cole 1951, Hopf 1950)

@@ -1,10 +1,10 @@
-"""Fit a front that moves: points drawn uniformly against points drawn by residual.
+"""Fit a moving front with uniform and with adaptive sampling.
 
-Both arms train the same small network with the same Adam on batches from one pool, at
-the learning rate that is best for the uniform arm among 0.005, 0.01, 0.02 and 0.04. To
-look over the pool once in a round costs the adaptive arm forward passes: the uniform
-arm gets as many steps more as they are worth. Try it without the correction, too: the
-largest error falls further, the mean error less.
+Both methods train the same small network with the same Adam on batches from one pool.
+The learning rate is the best one for uniform sampling among 0.005, 0.01, 0.02 and 0.04.
+Adaptive sampling evaluates the pool once in a round; uniform sampling gets additional
+steps of the same cost. Without the correction the largest error is lower, but the mean
+error is higher.
 """
 
 import time
@@ -28,8 +28,8 @@ PICTURE = Path("out/sharp_front.png")
 POOL = np.mgrid[-1:1:128j, -1:1:256j].reshape(2, -1).T.astype("float32")
 GRID = np.mgrid[-1:1:201j, -1:1:1001j].reshape(2, -1).T.astype("float32")
 POOL_PASS = round(len(POOL) / (3 * BATCH))  # in steps: a gradient costs three passes
-DRAWS = vrba.adapt.WithReplacement()  # in random order, ready to be cut into batches
-ARMS = {
+DRAWS = vrba.adapt.WithReplacement()  # in random order, to split into batches
+METHODS = {
     "uniform": vrba.Sampling(vrba.adapt.Linear(), draws=DRAWS),
     "vrba": vrba.Sampling(vrba.Quadratic(), correction=vrba.Unbiased(), draws=DRAWS),
 }
@@ -37,20 +37,18 @@ Runs = dict[str, list[dict[str, np.ndarray]]]
 
 
 def target(points: Float[Array | np.ndarray, "points 2"]) -> Float[Array, " points"]:
-    """A narrow front that swings with time, on a smooth ground."""
+    """A narrow front that oscillates in time, plus a smooth function."""
     t, x = points[:, 0], points[:, 1]
     front = jnp.tanh((x - 0.5 * jnp.sin(jnp.pi * t)) / FRONT_WIDTH)
     return front + 0.5 * jnp.sin(jnp.pi * x) * jnp.cos(jnp.pi * t)
 
 
 def train(seed: Array, policy: vrba.Sampling) -> dict[str, Array]:
-    """One run, to be compiled as a whole."""
+    """One run, compiled as a whole."""
     network_key, key = jax.random.split(jax.random.key(seed))
     network = eqx.nn.MLP(2, "scalar", 32, 3, jnp.tanh, key=network_key)
     params, static = eqx.partition(network, eqx.is_array)
-    is_uniform = isinstance(
-        policy.potential, vrba.adapt.Linear
-    )  # has nothing to look for
+    is_uniform = isinstance(policy.potential, vrba.adapt.Linear)  # needs no residual
     num_steps = NUM_STEPS + POOL_PASS * is_uniform
     schedule = optax.cosine_decay_schedule(LEARNING_RATE, NUM_ROUNDS * num_steps)
     optimizer, pool = optax.adam(schedule), jnp.asarray(POOL)
@@ -85,10 +83,10 @@ def train(seed: Array, policy: vrba.Sampling) -> dict[str, Array]:
     return {"error": error, "curve": curve, "drawn": drawn[-1]}
 
 
-def run_arms() -> Runs:
-    """Every arm and seed, timed without the compilation."""
-    runs: Runs = {name: [] for name in ARMS}
-    for name, policy in ARMS.items():
+def run_methods() -> Runs:
+    """Run every method and seed, timed without compilation."""
+    runs: Runs = {name: [] for name in METHODS}
+    for name, policy in METHODS.items():
         fit = jax.jit(lambda seed, policy=policy: train(seed, policy))
         fit = fit.lower(jnp.asarray(0)).compile()
         for seed in SEEDS:
@@ -100,21 +98,21 @@ def run_arms() -> Runs:
 
 
 def make_table(runs: Runs) -> Table:
-    """Errors on a grid that neither arm has seen."""
-    table = Table("points", "relative L2 error", "largest error", "seconds")
+    """Errors on a grid that is not used for training."""
+    table = Table("sampling", "relative L2 error", "largest error", "seconds")
     table.title = f"median (range) over {len(SEEDS)} seeds"
     norm = np.linalg.norm(target(GRID))
-    for name, of_arm in runs.items():
-        relative = [np.linalg.norm(run["error"]) / norm for run in of_arm]
-        largest = [np.max(run["error"]) for run in of_arm]
-        columns = relative, largest, [run["seconds"] for run in of_arm]
+    for name, of_method in runs.items():
+        relative = [np.linalg.norm(run["error"]) / norm for run in of_method]
+        largest = [np.max(run["error"]) for run in of_method]
+        columns = relative, largest, [run["seconds"] for run in of_method]
         cells = [f"{np.median(c):.2g} ({min(c):.2g}-{max(c):.2g})" for c in columns]
         table.add_row(name, *cells)
     return table
 
 
 def draw_picture(runs: Runs) -> None:
-    """Target, errors of the first seed, the way down, and where points were drawn."""
+    """Plot target, errors of the first seed, training curves, and sampled points."""
     figure, axes = plt.subplots(2, 3, figsize=(13, 8), layout="constrained")
 
     def draw_map(panel, values, **options):
@@ -130,7 +128,7 @@ def draw_picture(runs: Runs) -> None:
         image = draw_map(top, run["error"], norm="log", vmin=1e-4, vmax=1e-1)
         top.set(title=f"{name}: error", xlabel="t", ylabel="x")
         bottom.scatter(*run["drawn"].T, s=3, color="black", linewidths=0)
-        bottom.set(title=f"{name}: {len(run['drawn']):,} of the last points drawn")
+        bottom.set(title=f"{name}: {len(run['drawn']):,} of the last sampled points")
         bottom.set(xlabel="t", ylabel="x", box_aspect=1)
         curves = np.stack([run["curve"] for run in runs[name]], axis=1)
         lines = axes[1, 0].semilogy(costs / 1000, curves, style, color="black")
@@ -145,7 +143,7 @@ def draw_picture(runs: Runs) -> None:
 
 if __name__ == "__main__":
     began = time.perf_counter()
-    runs = run_arms()
+    runs = run_methods()
     draw_picture(runs)
     Console().print(make_table(runs))
     Console().print(f"{time.perf_counter() - began:.0f} s in all, see {PICTURE}")

@@ -1,4 +1,4 @@
-"""One network for a range of a coefficient, which is a coordinate like any other.
+"""One network for a range of a coefficient, which is a coordinate of the domain.
 
 `vrba solve examples/sweep.py --minutes 1`, or `python examples/sweep.py`.
 """
@@ -9,13 +9,13 @@ import numpy as np
 from vrba import Ansatz, Box, Problem, solve
 
 
-class HeatSweep(Problem):  # a rod that cools, however well it conducts
+class HeatSweep(Problem):  # a cooling rod, for any conductivity `k`
     domain = Box(t=(0, 1), x=(0, 1), k=(0.1, 1.0))
 
     def equations(self, u, t, x, k):
         return {"heat": u.t - k * u.xx}
 
-    def conditions(self):  # known at the start, and cold at both ends
+    def conditions(self):  # initial values, and zero at both ends
         start = lambda x: jnp.sin(jnp.pi * x)
         return [Ansatz(lambda t, x, k, N: start(x) + t * x * (1 - x) * N)]
 
