@@ -1,5 +1,6 @@
 """House rules of the documents: names, links, commands and generated pages."""
 
+import importlib
 import importlib.util
 import inspect
 import json
@@ -50,7 +51,9 @@ def undocumented(names, page):
 def test_reference_covers_every_export():
     page = (ROOT / "docs" / "reference.md").read_text()
     for room in ("adapt", "optim", "models", "domains", "runs", "pinn", "operators"):
+        values = importlib.import_module(f"vrba.{room}")
         names = exports(f"vrba.{room}")
+        names = [n for n in names if not inspect.ismodule(getattr(values, n))]
         assert undocumented(names, page) == [], f"vrba.{room}: run `make docs`"
     assert undocumented(["Cosh", "Nonesuch"], page) == ["Nonesuch"]
 
