@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from run_cases import make_run
 
-from vrba.report import write_report
+from vrba.compare import write_report
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 LIGHT, DARK = 1, 0

@@ -14,25 +14,15 @@ from operator_cases import (
     make_errors,
     make_grid_fields,
     make_line_fields,
-    make_result,
     make_run,
 )
 from rich.console import Console
-from run_cases import make_run as make_problem_run
 from test_report_page import figures_in
 
+from vrba.compare import write_report
 from vrba.core import append_line, floor_of, operator_sentence
-from vrba.report import (
-    ComparisonRecord,
-    RunRecord,
-    comparison_table,
-    plot_curves,
-    watch,
-    write_report,
-)
+from vrba.report import RunRecord, plot_curves, watch
 from vrba.report.figures import figures_of
-from vrba.report.summary import result_of, run_of, summarise
-from vrba.report.tables import short
 
 ERRORS = make_errors()
 LEVELS = {"p50": 50, "p95": 95, "p99": 99, "max": 100}
@@ -166,101 +156,6 @@ def test_page_has_maps(tmp_path):
     for what in ("truth", "prediction", "error"):
         label = f"{what} {np.argmax(ERRORS)}, t = 1, over x and y"
         assert f'aria-label="{label}"' in text
-
-
-# Several runs.
-
-
-def make_arms(path, fields_of=make_line_fields, arms=("uniform", "vrba")):
-    """Two seeds for each arm; every arm halves the error."""
-    return [
-        make_run(
-            run_of(path, arm, seed),
-            fields_of,
-            seed=seed,
-            size=1e-3 / 2**k,
-            operator=ABOUT["operator"] | {"policy": {"class": arm}},
-        )
-        for k, arm in enumerate(arms)
-        for seed in (0, 1)
-    ]
-
-
-def test_results_of_operators_are_errors_on_the_test_set():
-    results = [
-        result_of(arm, seed, make_result(make_errors(seed=seed, size=size)))
-        for arm, size in (("uniform", 1e-3), ("vrba", 5e-4))
-        for seed in (0, 1, 2)
-    ]
-    found = summarise(["uniform", "vrba"], "uniform", results)
-    assert found["measure"].startswith("relative L2 error on the test set")
-    assert found["against_baseline"]["vrba"]["median"] == pytest.approx(0.5)
-    assert found["floor"] == 0 and "validation" in results[0]
-    heads = [cell.strip() for cell in found["table"].splitlines()[0].split("|")[1:-1]]
-    assert heads[2:] == ["error, selected", "error, last", "95 % below", "largest"] + [
-        "steps",
-        "seconds",
-    ]
-    p95 = [np.percentile(make_errors(seed=seed), 95) for seed in (0, 1, 2)]
-    spread = found["arms"]["uniform"]["p95"]
-    assert spread["median"] == pytest.approx(np.median(p95))
-    assert short(float(np.median(p95))) in found["table"].splitlines()[2]
-    assert "residual" not in found["table"]
-    assert "none" in comparison_table({"uniform": []}, "error")
-
-
-def test_page_of_operators_that_are_compared(tmp_path):
-    make_arms(tmp_path / "both")
-    arms = ("uniform", "vrba")
-    settings = {"command": "train", "target": "bubble", "param": [], "arms": list(arms)}
-    settings |= {"first_seed": 0, "num_seeds": 2, "flags": {"minutes": 2}}
-    headers = {
-        run: RunRecord.read(run_of(tmp_path / "both", *run)).result
-        for run in [(arm, seed) for arm in arms for seed in (0, 1)]
-    }
-    results = [result_of(*run, header) for run, header in headers.items()]
-    content = {"settings": settings, "problem": {"name": "Bubble"}}
-    content |= summarise(arms, "uniform", results)
-    (tmp_path / "both/comparison.json").write_text(json.dumps(content))
-    text = write_report(tmp_path / "both").read_text()
-    assert figures_in(text) == ["comparison", "arms-errors", "arms-over-time"]
-    assert "<title>Bubble: comparison</title>" in text
-    assert 'aria-label="validation error against steps"' in text
-    assert "Compared is the relative L2 error on the test set" in text
-    assert "vrba: 0.5 times the error of uniform (median of 2 seeds" in text
-    found = ComparisonRecord.read(tmp_path / "both")
-    assert (found.measure, found.label) == ("error", "validation error")
-
-
-def test_runs_of_operators_are_grouped_by_recipe_and_data(tmp_path):
-    runs = [RunRecord.read(run) for run in make_arms(tmp_path)]
-    found = ComparisonRecord.of_runs(runs)
-    assert {arm: len(part) for arm, part in found.arms.items()} == {
-        "uniform": 2,
-        "vrba": 2,
-    }
-    assert found.name == "Bubble" and len(found.content["sentences"]) == 1
-    other = make_run(tmp_path / "other", data=ABOUT["data"] | {"moments": [[7.0]]})
-    mixed = ComparisonRecord.of_runs([*runs, RunRecord.read(other)])
-    assert list(mixed.arms) == ["uniform", "vrba", "other"]
-    assert mixed.content["sentences"] == []
-    assert "had different data" in mixed.content["warnings"][0]
-    wave = make_run(tmp_path / "wave", data={"name": "wave"})
-    several = ComparisonRecord.of_runs([*runs, RunRecord.read(wave)])
-    assert several.name == "Bubble, Wave" and several.content["sentences"] == []
-    more = ABOUT["operator"] | {"max_steps": 9}
-    longer = make_run(tmp_path / "longer", operator=more)
-    unequal = ComparisonRecord.of_runs([*runs, RunRecord.read(longer)])
-    assert unequal.content["warnings"] == [
-        "The runs had different budgets: nothing follows."
-    ]
-
-
-def test_operators_are_not_compared_with_solutions(tmp_path):
-    problem = make_problem_run(tmp_path / "problem", num_steps=30, diagnosed=False)
-    runs = [make_run(tmp_path / "operator"), problem]
-    with pytest.raises(ValueError, match="some solve a problem"):
-        write_report(runs, tmp_path / "out")
 
 
 # While it goes on.

@@ -12,6 +12,7 @@ from operator_cases import (
 )
 
 from vrba.report import (
+    format_number,
     plot_adaptivity,
     plot_arms_errors,
     plot_arms_over_time,
@@ -20,7 +21,6 @@ from vrba.report import (
     plot_functions,
 )
 from vrba.report.figures._functions import cuts_of, output_axes
-from vrba.report.tables import short
 
 ERRORS = make_errors()
 LEVELS = {"p50": 50, "p95": 95, "p99": 99, "max": 100}
@@ -38,7 +38,7 @@ def test_functions_over_one_coordinate_are_lines():
     fields = make_line_fields(ERRORS)
     found = panels(plot_functions(fields))
     ids = fields["shown ids"][[0, 3, 4]]
-    heads = [f"input {one}: error {short(float(ERRORS[one]))}" for one in ids]
+    heads = [f"input {one}: error {format_number(float(ERRORS[one]))}" for one in ids]
     expected = [
         title
         for one, head in zip(ids, heads, strict=True)
@@ -162,7 +162,7 @@ def test_distribution_marks_percentiles():
         assert share == pytest.approx(np.mean(error <= ERRORS))
     found = [mark.get_xdata()[0] for mark in marks]
     np.testing.assert_allclose(found, np.percentile(ERRORS, list(LEVELS.values())))
-    assert marks[-1].get_label() == f"largest: {short(float(np.max(ERRORS)))}"
+    assert marks[-1].get_label() == f"largest: {format_number(float(np.max(ERRORS)))}"
 
 
 def test_errors_without_a_logarithm_are_left_out():

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import results, results_page
 from benchmarks.kept_runs import comparisons_of, item_of, joined, runs_of
-from vrba.paper import HOW_TO_READ
+from vrba.paper import HOW_TO_READ, item_text
 
 NAME, TABLE, FIGURE = "burgers-own", "table2", "figure2"
 KEPT = results_page.kept()

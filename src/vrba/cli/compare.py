@@ -14,26 +14,25 @@ from ..compare import (
     Made,
     as_json,
     compare_in_processes,
-    known_policies,
-    listed,
-    methods_of,
-    operator_methods,
     resume_in_processes,
     text_of,
 )
 from ..core import precision
 from ..report import PAGE
 from ._base import DONE, FAILED, INTERRUPTED, AbstractCommand
-from .comparison_flags import case_and_flags, check_flags, dtype_of_flags, stored_case
-from .data import known_makers
+from .comparison_flags import (
+    DATA_HELP,
+    POLICIES_HELP,
+    case_and_flags,
+    check_flags,
+    dtype_of_flags,
+    methods_in_flags,
+    stored_case,
+)
 from .drawing import draw_report
 from .flags import Assignments, Count, Folder, Minutes, Name, Only, Switch, Target
 from .recipe import RecipeFlags
 from .target import file_of, free_folder, name_of
-
-_POLICIES = f"POLICY or POLICY:POTENTIAL: {listed(known_policies())}; "
-_POLICIES += f"with --data {', '.join(operator_methods())}"
-_DATA = f"Train operators on a file of pairs, or on {listed(known_makers())}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,8 +44,8 @@ class Compare(AbstractCommand):
     """
 
     target: Target = None
-    data: Annotated[Name, arg(metavar="FILE|NAME", help=_DATA)] = None
-    policies: Annotated[Name, arg(metavar="A,B,C", help=_POLICIES)] = None
+    data: Annotated[Name, arg(metavar="FILE|NAME", help=DATA_HELP)] = None
+    policies: Annotated[Name, arg(metavar="A,B,C", help=POLICIES_HELP)] = None
     param: Assignments = ()
     recipe: OmitArgPrefixes[RecipeFlags] = RecipeFlags()
     scale: Name = None
@@ -105,8 +104,7 @@ class Compare(AbstractCommand):
 
     def _begin(self) -> Made:
         case, flags = case_and_flags(self)
-        policies = None if self.policies is None else self.policies.split(",")
-        recipes = methods_of(case, policies)
+        recipes = methods_in_flags(case, self.policies)
         target = self.data or self.target or ""
         name = name_of(target) if self.data is None else Path(target).stem
         out = self.out or free_folder(Path("runs") / f"compare-{name}")

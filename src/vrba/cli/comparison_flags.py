@@ -11,18 +11,28 @@ from ..compare import (
     ComparisonFolder,
     DataCase,
     ProblemCase,
+    known_policies,
     known_problems,
     listed,
+    methods_of,
+    operator_methods,
 )
+from ..core import InputError
 from ..data import open_pairs
 from ..train import Recipe, default_operator_recipe
-from ._base import UsageError, check_seeds, check_share
+from ._base import UsageError, check_seeds, check_share, in_flags
 from .data import known_makers
 from .operator_recipe import OperatorFlags, data_file, new_operator_recipe
 from .recipe import dtype_asked, new_recipe
 from .target import load_problem
 
+POLICIES_HELP = (
+    f"POLICY or POLICY:POTENTIAL: {listed(known_policies())}; with --data "
+    f"{', '.join(operator_methods())}"
+)
+DATA_HELP = f"Train operators on a file of pairs, or on {listed(known_makers())}"
 _WITH_RESUME = ("target", "data", "resume", "only", "jobs", "seeds", "json", "debug")
+_FLAGS = {"policies": "--policies", "batch_size": "--batch", "seeds": "--seeds"}
 _OF_DATA = ("scale", "model", "batch")
 _SHARED = ("steps", "resample_every", "dtype")  # by problems and data
 
@@ -88,6 +98,15 @@ def case_and_flags(flags: Any) -> tuple[AbstractCase, dict[str, Any]]:
     made = new_operator_recipe(OperatorFlags(**given), pairs)
     given |= {"scale": flags.scale, "minutes": flags.minutes}
     return DataCase(pairs, made, flags.data), given
+
+
+def methods_in_flags(case: AbstractCase, policies: str | None) -> dict[str, Any]:
+    """The recipes of the methods `A,B`; messages name flags."""
+    words = None if policies is None else policies.split(",")
+    try:
+        return methods_of(case, words)
+    except InputError as error:
+        raise UsageError(in_flags(str(error), _FLAGS)) from error
 
 
 def stored_case(flags: Any, path: Path) -> AbstractCase:
