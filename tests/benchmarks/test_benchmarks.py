@@ -28,7 +28,6 @@ from benchmarks.peers.results import (
 )
 from benchmarks.peers.runs import Settings, run_all
 from benchmarks.study import Group, Study
-from vrba.core import Status
 from vrba.paper import known_experiments
 from vrba.pinn import Recipe
 from vrba.problems import Burgers

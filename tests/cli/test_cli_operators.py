@@ -1,4 +1,4 @@
-"""`vrba train`, and `vrba compare` for operators."""
+"""`vrba train`."""
 
 import dataclasses
 import json
@@ -10,12 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.run_cases import make_run
-from vrba.cli.subjects import Pairing, recipes_of
+from vrba.cli.operator_recipe import OperatorFlags, new_operator_recipe
 
 import vrba
-from tests.cli.cases import call
-from vrba.cli import children, machine
-from vrba.cli.recipe import OperatorFlags, new_operator_recipe
 from vrba.data import Bubble, Kolmogorov, Wave, open_pairs, write_pairs
 
 pytestmark = pytest.mark.xdist_group("cli operators")  # one folder
@@ -29,13 +26,8 @@ def folder(tmp_path_factory):
     path, before = tmp_path_factory.mktemp("operators"), Path.cwd()
     write_pairs(Bubble(**Bubble.scales["tiny"]), path / "pairs.h5")
     make_run(path / "solved", num_steps=30)
-    shared = {k: v for k, v in os.environ.items() if k.startswith("JAX_")}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            children, "environment", lambda count: machine.environment(count) | shared
-        )
-        os.chdir(path)
-        yield path
+    os.chdir(path)
+    yield path
     os.chdir(before)
 
 
@@ -126,21 +118,6 @@ class Stopping(vrba.runs.AbstractCallback):
         pass
 
 
-def test_arms_differ_in_what_they_say_only():
-    pairs = made(Bubble)
-    recipes = recipes_of(Pairing(pairs, "bubble", None, OperatorFlags()), None, None)
-    fair, published = recipes["uniform"], recipes["uniform-as-published"]
-    assert published.optimizer.l2 == 1e-4 and fair.optimizer.l2 == 0
-    assert fair.batches.shuffles and not published.batches.shuffles
-    potentials = [recipes[k].policy.potential for k in ("quadratic", "exponential")]
-    assert potentials == [vrba.Quadratic(), vrba.Exponential()]
-    for recipe in recipes.values():
-        own = {"policy": fair.policy, "batches": fair.batches}
-        if recipe is published:
-            own["optimizer"] = dataclasses.replace(recipe.optimizer, l2=0.0)
-        assert dataclasses.replace(recipe, **own) == fair
-
-
 def made(kind, **settings):
     """Pairs of the right shapes, of zeros."""
     maker = kind(**(kind.scales["tiny"] | settings))
@@ -208,15 +185,6 @@ def test_data_of_ones_own_get_a_network_that_fits():
     )
 
 
-def test_data_of_one_shape_are_told_apart_by_their_numbers():
-    first = made(Bubble)
-    second = dataclasses.replace(first, outputs=first.outputs + 1)
-    words = [
-        Pairing(p, "a.h5", None, OperatorFlags()).describe() for p in (first, second)
-    ]
-    assert words[0]["shapes"] == words[1]["shapes"] and words[0] != words[1]
-
-
 @pytest.mark.parametrize("name", ["deeponet", "fno", "time-conditioned-unet"])
 def test_any_model_can_be_asked_for_if_it_fits(name):
     """With a batch and an axis of time that suit it, not those of another model."""
@@ -224,38 +192,6 @@ def test_any_model_can_be_asked_for_if_it_fits(name):
     recipe = new_operator_recipe(OperatorFlags(steps=7, model=name), pairs)
     assert (recipe.splits == "t") == (name == "time-conditioned-unet")
     vrba.operators.OperatorTrainer(pairs, recipe, 0)
-
-
-@pytest.fixture(scope="module")
-def compared(folder):
-    words = ["pairs.h5", "--policies", "uniform,Exponential", "--seeds", 1]
-    return call("compare", *words, *QUICK, "--out", "both", "--json")
-
-
-@pytest.mark.slow
-def test_compare_trains_every_arm(compared, folder):
-    code, out, err = compared
-    found = json.loads(out.splitlines()[-1])
-    assert code == 0, err
-    assert set(found["arms"]) == {"uniform", "exponential"}
-    assert len(found["runs"]) == 2 and found["settings"]["command"] == "train"
-    for run in found["runs"]:
-        path = Path("both") / run["arm"] / f"seed-{run['seed']}"
-        operator = vrba.Operator.load(path)
-        assert run["error"]["selected"] == operator.result["errors"]["selected"]
-        assert operator.result["step"] == 6
-    assert "exponential" in found["sentences"][0]
-    assert "validation set" in Path("both/table.md").read_text()
-    assert Path("both/report.html").exists()
-
-
-@pytest.mark.slow
-def test_compare_of_operators_can_be_resumed(compared, folder):
-    before = Path("both/uniform/seed-0/checkpoint/best.npz").stat().st_mtime_ns
-    code, _, err = call("compare", "--resume", "both")
-    assert code == 0 and "0 of them to make" in err
-    after = Path("both/uniform/seed-0/checkpoint/best.npz").stat().st_mtime_ns
-    assert after == before
 
 
 MISTAKES = {
@@ -273,18 +209,10 @@ MISTAKES = {
     "There is no kind of weights `all`": ["train", "pairs.h5", "--weights", "all"],
     "`--minutes` must be positive": ["train", "pairs.h5", "--minutes", 0],
     "`one` already holds a run": ["train", "pairs.h5", "--out", "one"],
-    "`--batch` cannot be changed": ["train", "--resume", "one", "--batch", 3],
-    "`--points` is for problems": ["compare", "pairs.h5", "--points", 3],
-    "`--batch` is for operators": ["compare", "burgers", "--batch", 3],
-    "of an operator is one of uniform": [
-        "compare",
-        "pairs.h5",
-        "--policies",
-        "default:cosh",
-    ],
+    "`--batch` is that of the run": ["train", "--resume", "one", "--batch", 3],
     "`--steps 9` cannot be given with": ["train", "--resume", "one", "--steps", 9],
     "`--scale tiny` needs the name": ["train", "--resume", "one", "--scale", "tiny"],
-    "which keeps no weights for places": [
+    "which has no weights of points": [
         "train",
         "pairs.h5",
         "--policy",
@@ -292,8 +220,6 @@ MISTAKES = {
         "--weights",
         "half",
     ],
-    "`--diagnose` is for problems": ["compare", "pairs.h5", "--diagnose", 0.5],
-    "`--batch` must divide the 20 samples": ["compare", "pairs.h5", "--batch", 3],
     "There is no file `none.h5`": ["train", "none.h5"],
     "use `vrba train`": ["solve", "bubble"],
     "`TimeConditionedUNet` needs functions on a grid of two axes": [
@@ -309,22 +235,7 @@ MISTAKES = {
 }
 
 
-def test_bad_input_is_refused_at_once(done, folder):
-    for message, words in MISTAKES.items():
-        code, _, err = call(*words)
-        assert code == 2 and message in " ".join(err.split()), words
-
-
-def test_a_name_of_both_kinds_means_data_if_a_scale_is_given(folder):
-    words = ["--policies", "nothing", "--seeds", 1]
-    problem = call("compare", "wave", *words)[2]
-    assert "vrba-weighting" in problem  # one of the policies for points
-    data = call("compare", "wave", "--scale", "tiny", *words)[2]
-    assert "uniform-as-published" in data
-
-
-def test_a_loss_is_chosen_by_name():
-    flags = OperatorFlags(steps=7, loss="Relative")
-    assert new_operator_recipe(flags, made(Bubble)).misfit == vrba.runs.Relative()
-    with pytest.raises(ValueError, match="There is no loss `relativ`. Did you mean"):
-        new_operator_recipe(OperatorFlags(loss="relativ"), made(Bubble))
+@pytest.mark.parametrize("message", MISTAKES)
+def test_mistakes_are_told(message, done, folder):
+    code, _, err = call(*MISTAKES[message])
+    assert code == 2 and message in " ".join(err.split())

@@ -25,14 +25,22 @@ from ..compare import (
     resume_in_processes,
     text_of,
 )
-from ..core import use_precision
+from ..core import InputError, use_precision
 from ..data import open_pairs
 from ..operators import default_operator_recipe
 from ..pinn import Recipe
 from ..report import PAGE
 from ._base import DONE, FAILED, INTERRUPTED, UsageError
 from .data import data_file, known_makers
-from .flags import AbstractProblemCommand, Count, Name, Only, check_minutes, check_seeds
+from .flags import (
+    AbstractProblemCommand,
+    Count,
+    Name,
+    Only,
+    check_minutes,
+    check_seeds,
+    in_flags,
+)
 from .output import as_json, free_folder, print_result, write_page
 from .problem_argument import load_problem, name_of
 from .recipe import OperatorFlags, dtype_asked, new_operator_recipe, new_recipe
@@ -40,6 +48,7 @@ from .recipe import OperatorFlags, dtype_asked, new_operator_recipe, new_recipe
 _POLICIES = f"POLICY or POLICY:POTENTIAL: {listed(known_policies())}; "
 _POLICIES += f"with --data {', '.join(operator_methods())}"
 _DATA = f"Train operators on a file of pairs, or on {listed(known_makers())}"
+_FLAGS = {"policies": "--policies", "batch_size": "--batch", "seeds": "--seeds"}
 _WITH_RESUME = ("target", "data", "resume", "only", "jobs", "seeds", "json", "debug")
 _ONLY_DATA = ("scale", "model", "batch")
 _SHARED = ("steps", "resample_every", "dtype")  # by problems and data
@@ -123,8 +132,11 @@ def _dtype(flags: Compare) -> str:
 
 def _begin(flags: Compare) -> Made:
     case, run_flags = _case_and_flags(flags)
-    policies = None if flags.policies is None else flags.policies.split(",")
-    recipes = methods_of(case, policies)
+    words = None if flags.policies is None else flags.policies.split(",")
+    try:
+        recipes = methods_of(case, words)
+    except InputError as error:
+        raise UsageError(in_flags(str(error), _FLAGS)) from error
     target = flags.data or flags.target or ""
     name = name_of(target) if flags.data is None else Path(target).stem
     out = flags.out or free_folder(Path("runs") / f"compare-{name}")

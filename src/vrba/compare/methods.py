@@ -15,6 +15,7 @@ from ..operators import (
     Drawn,
     Operator,
     OperatorRecipe,
+    check_samples,
     fingerprint,
     is_same_data,
     train_operator,
@@ -124,7 +125,7 @@ class DataCase(AbstractCase):
         if not isinstance(policy, str):
             _check_policy(policy, Hybrid)
             changed = dataclasses.replace(self.recipe, policy=policy, batches=Drawn())
-            return _class_name(policy), changed
+            return _class_name(policy), self._checked(changed)
         known = operator_methods()
         if ":" in policy:
             raise UsageError(
@@ -132,7 +133,11 @@ class DataCase(AbstractCase):
                 f"{', '.join(known)}."
             )
         name = pick("policy", policy, {one: one for one in known})
-        return name, with_operator_method(self.recipe, name)
+        return name, self._checked(with_operator_method(self.recipe, name))
+
+    def _checked(self, recipe: OperatorRecipe) -> OperatorRecipe:
+        check_samples(recipe, self.pairs)
+        return recipe
 
     @override
     def num_bytes(self, recipe: OperatorRecipe) -> float:
