@@ -15,7 +15,6 @@ import jax
 import numpy as np
 import pytest
 from scipy.io import netcdf_file
-from vrba.cli.names import known_optimizers, known_policies, known_problems, make_policy
 
 import vrba
 from tests.cli.cases import call
@@ -30,6 +29,12 @@ from vrba.cli.output import (
 )
 from vrba.cli.problem_argument import load_problem, parse_settings
 from vrba.cli.recipe import RecipeFlags, new_recipe
+from vrba.compare import (
+    known_optimizers,
+    known_policies,
+    known_problems,
+    make_policy,
+)
 from vrba.pinn import Solution
 
 pytestmark = pytest.mark.xdist_group("cli")  # one folder, and what is compiled
@@ -145,7 +150,8 @@ def test_json_is_the_last_line(done, folder):
     found = json.loads(out.splitlines()[-1])
     assert code == 0 and out.count("\n") == 1
     assert (found["run"], found["step"], found["seed"]) == ("runs/decay", 3, 0)
-    assert (found["status"], found["dtype"]) == ("num_steps_reached", "float64")
+    assert (found["stop_reason"], found["dtype"]) == ("steps", "float64")
+    assert found["status"] is None
     assert set(found["errors"]) == {"last", "selected", "of_reference"}
     assert 0 < found["residual_l2"] <= found["residual_max"] < 1
     assert found["seconds"] > 0 and found["residuals"]["equations"] > 0
@@ -566,9 +572,9 @@ def test_reproducible_command_has_no_output_options():
 def test_a_resumed_run_gets_more_time(capsys):
     """The limit counts the time before a resume: the same one would end at once."""
     words = ["vrba", "solve", "--resume", "runs/burgers"]
-    print_how_to_resume("time_reached", words, 1.5)
+    print_how_to_resume("time", words, 1.5)
     print_how_to_resume("interrupted", words, 1.5)
-    print_how_to_resume("num_steps_reached", words, 1.5)
+    print_how_to_resume("steps", words, 1.5)
     assert capsys.readouterr().err == (
         "Time limit reached. Resume with: vrba solve --resume runs/burgers "
         "--minutes 3\n"

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.run_cases import make_run
-from vrba.cli.subjects import Pairing, recipes_of
 
 import vrba
 from tests.cli.cases import call
-from vrba.cli import children, machine
+from tests.compare.cases import processes_share_cache
 from vrba.cli.recipe import OperatorFlags, new_operator_recipe
+from vrba.compare import DataCase, methods_of
 from vrba.data import Bubble, Kolmogorov, Wave, open_pairs, write_pairs
+from vrba.runs import SOLVE, RunFolder
 
 pytestmark = pytest.mark.xdist_group("cli operators")  # one folder
 
@@ -25,17 +25,12 @@ QUICK = ["--steps", 6, "--batch", 5]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder to work in, with data; children share what they compile."""
+    """A folder to work in, with data."""
     path, before = tmp_path_factory.mktemp("operators"), Path.cwd()
     write_pairs(Bubble(**Bubble.scales["tiny"]), path / "pairs.h5")
-    make_run(path / "solved", num_steps=30)
-    shared = {k: v for k, v in os.environ.items() if k.startswith("JAX_")}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            children, "environment", lambda count: machine.environment(count) | shared
-        )
-        os.chdir(path)
-        yield path
+    RunFolder(path / "solved").write_manifest({"kind": SOLVE})
+    os.chdir(path)
+    yield path
     os.chdir(before)
 
 
@@ -54,7 +49,7 @@ def test_train_leaves_a_folder_that_can_be_loaded(done, folder):
     errors = operator.errors(pairs)
     assert told["errors"]["selected"] == pytest.approx(np.mean(errors), rel=1e-6)
     assert told["errors"]["p95"] == pytest.approx(np.percentile(errors, 95), rel=1e-6)
-    last = operator.last_errors(pairs)
+    last = operator.errors(pairs, params=operator.last_params)
     assert told["errors"]["last"] == pytest.approx(np.mean(last), rel=1e-6)
     known = operator.errors(pairs, "train")[: len(errors)]
     assert len(errors) < pairs.num_train
@@ -74,8 +69,10 @@ def test_fields_are_those_of_the_test_set(done, folder):
         size = np.sqrt(np.mean(((truth - mean)[..., 0] / std) ** 2, axis=1))
         errors = np.sqrt(np.mean(miss**2, axis=1)) / size
         np.testing.assert_allclose(fields["errors"], errors, rtol=1e-3)
-        assert fields["shown ids"][0] == np.argmax(errors)
-        np.testing.assert_array_equal(fields["shown truth"], truth[fields["shown ids"]])
+        assert fields["example ids"][0] == np.argmax(errors)
+        np.testing.assert_array_equal(
+            fields["example truth"], truth[fields["example ids"]]
+        )
         over_time = np.abs(miss) / size[:, None]
         np.testing.assert_allclose(
             fields["errors over time"][:, 0], over_time.mean(axis=0), rtol=1e-3
@@ -126,9 +123,10 @@ class Stopping(vrba.runs.AbstractCallback):
         pass
 
 
-def test_arms_differ_in_what_they_say_only():
+def test_methods_differ_in_their_policy_only():
     pairs = made(Bubble)
-    recipes = recipes_of(Pairing(pairs, "bubble", None, OperatorFlags()), None, None)
+    recipe = new_operator_recipe(OperatorFlags(), pairs)
+    recipes = methods_of(DataCase(pairs, recipe), None)
     fair, published = recipes["uniform"], recipes["uniform-as-published"]
     assert published.optimizer.l2 == 1e-4 and fair.optimizer.l2 == 0
     assert fair.batches.shuffles and not published.batches.shuffles
@@ -164,7 +162,7 @@ def made(kind, **settings):
 def test_every_data_set_has_a_recipe_that_fits(kind):
     recipe = new_operator_recipe(OperatorFlags(steps=7), made(kind))
     assert recipe.optimizer.schedule == vrba.optim.Cosine(7) and recipe.max_steps == 7
-    assert (recipe.splits == "t") == (kind is Wave)
+    assert (recipe.split_axis == "t") == (kind is Wave)
     vrba.operators.OperatorTrainer(made(kind), recipe, 0)
 
 
@@ -211,9 +209,8 @@ def test_data_of_ones_own_get_a_network_that_fits():
 def test_data_of_one_shape_are_told_apart_by_their_numbers():
     first = made(Bubble)
     second = dataclasses.replace(first, outputs=first.outputs + 1)
-    words = [
-        Pairing(p, "a.h5", None, OperatorFlags()).describe() for p in (first, second)
-    ]
+    recipe = new_operator_recipe(OperatorFlags(), first)
+    words = [DataCase(p, recipe, "a.h5").describe() for p in (first, second)]
     assert words[0]["shapes"] == words[1]["shapes"] and words[0] != words[1]
 
 
@@ -222,25 +219,26 @@ def test_any_model_can_be_asked_for_if_it_fits(name):
     """With a batch and an axis of time that suit it, not those of another model."""
     pairs = made(Wave) if name == "time-conditioned-unet" else made(Kolmogorov)
     recipe = new_operator_recipe(OperatorFlags(steps=7, model=name), pairs)
-    assert (recipe.splits == "t") == (name == "time-conditioned-unet")
+    assert (recipe.split_axis == "t") == (name == "time-conditioned-unet")
     vrba.operators.OperatorTrainer(pairs, recipe, 0)
 
 
 @pytest.fixture(scope="module")
 def compared(folder):
-    words = ["pairs.h5", "--policies", "uniform,Exponential", "--seeds", 1]
-    return call("compare", *words, *QUICK, "--out", "both", "--json")
+    words = ["--data", "pairs.h5", "--policies", "uniform,Exponential", "--seeds", 1]
+    with processes_share_cache(os.environ["JAX_COMPILATION_CACHE_DIR"]):
+        return call("compare", *words, *QUICK, "--out", "both", "--json")
 
 
 @pytest.mark.slow
-def test_compare_trains_every_arm(compared, folder):
+def test_compare_trains_every_method(compared, folder):
     code, out, err = compared
     found = json.loads(out.splitlines()[-1])
     assert code == 0, err
-    assert set(found["arms"]) == {"uniform", "exponential"}
+    assert set(found["methods"]) == {"uniform", "exponential"}
     assert len(found["runs"]) == 2 and found["settings"]["command"] == "train"
     for run in found["runs"]:
-        path = Path("both") / run["arm"] / f"seed-{run['seed']}"
+        path = Path("both") / run["method"] / f"seed-{run['seed']}"
         operator = vrba.Operator.load(path)
         assert run["error"]["selected"] == operator.result["errors"]["selected"]
         assert operator.result["step"] == 6
@@ -274,17 +272,18 @@ MISTAKES = {
     "`--minutes` must be positive": ["train", "pairs.h5", "--minutes", 0],
     "`one` already holds a run": ["train", "pairs.h5", "--out", "one"],
     "`--batch` cannot be changed": ["train", "--resume", "one", "--batch", 3],
-    "`--points` is for problems": ["compare", "pairs.h5", "--points", 3],
-    "`--batch` is for operators": ["compare", "burgers", "--batch", 3],
-    "of an operator is one of uniform": [
+    "`--points` is for problems": ["compare", "--data", "pairs.h5", "--points", 3],
+    "`--batch` is for data": ["compare", "burgers", "--batch", 3],
+    "of an operator must be one of uniform": [
         "compare",
+        "--data",
         "pairs.h5",
         "--policies",
         "default:cosh",
     ],
     "`--steps 9` cannot be given with": ["train", "--resume", "one", "--steps", 9],
     "`--scale tiny` needs the name": ["train", "--resume", "one", "--scale", "tiny"],
-    "which keeps no weights for places": [
+    "which has no weights of points": [
         "train",
         "pairs.h5",
         "--policy",
@@ -292,8 +291,20 @@ MISTAKES = {
         "--weights",
         "half",
     ],
-    "`--diagnose` is for problems": ["compare", "pairs.h5", "--diagnose", 0.5],
-    "`--batch` must divide the 20 samples": ["compare", "pairs.h5", "--batch", 3],
+    "`--diagnose` is for problems": [
+        "compare",
+        "--data",
+        "pairs.h5",
+        "--diagnose",
+        0.5,
+    ],
+    "`--batch` must divide the 20 samples": [
+        "compare",
+        "--data",
+        "pairs.h5",
+        "--batch",
+        3,
+    ],
     "There is no file `none.h5`": ["train", "none.h5"],
     "use `vrba train`": ["solve", "bubble"],
     "`TimeConditionedUNet` needs functions on a grid of two axes": [
@@ -315,16 +326,16 @@ def test_bad_input_is_refused_at_once(done, folder):
         assert code == 2 and message in " ".join(err.split()), words
 
 
-def test_a_name_of_both_kinds_means_data_if_a_scale_is_given(folder):
+def test_a_name_of_both_kinds_means_data_with_the_flag_only(folder):
     words = ["--policies", "nothing", "--seeds", 1]
     problem = call("compare", "wave", *words)[2]
     assert "vrba-weighting" in problem  # one of the policies for points
-    data = call("compare", "wave", "--scale", "tiny", *words)[2]
+    data = call("compare", "--data", "wave", "--scale", "tiny", *words)[2]
     assert "uniform-as-published" in data
 
 
 def test_a_loss_is_chosen_by_name():
     flags = OperatorFlags(steps=7, loss="Relative")
-    assert new_operator_recipe(flags, made(Bubble)).misfit == vrba.runs.Relative()
+    assert new_operator_recipe(flags, made(Bubble)).loss == vrba.operators.Relative()
     with pytest.raises(ValueError, match="There is no loss `relativ`. Did you mean"):
         new_operator_recipe(OperatorFlags(loss="relativ"), made(Bubble))

@@ -7,13 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from vrba.cli.names import unbiased_policy
 
 import vrba
 from tests.cli.cases import call
 from vrba import adapt, optim
 from vrba.cli._base import UsageError
 from vrba.cli.recipe import RecipeFlags, dtype_asked, new_recipe, resumed_recipe
+from vrba.compare import unbiased_policy
 from vrba.core import describe, use_precision
 from vrba.fields import Field
 from vrba.pinn import GradientNorms, num_params_of, published
@@ -212,3 +212,12 @@ def test_what_a_folder_cannot_give_is_given_again(part, tmp_path):
     assert found.num_points == 7
     given = {"optimizer": optim.Adam(), "policy": adapt.presets.rad()}
     assert getattr(found, part) == given[part]
+
+
+def test_a_large_width_selects_an_optimizer_without_a_matrix():
+    for width, kind in ((20, optim.LevenbergMarquardt), (64, optim.Adam)):
+        recipe = recipe_of(Burgers(), width=width)
+        assert recipe.model.width == width
+        assert isinstance(recipe.optimizer, kind)
+    recipe = recipe_of(Burgers(), width=64, optimizer="lm")
+    assert isinstance(recipe.optimizer, optim.LevenbergMarquardt)
