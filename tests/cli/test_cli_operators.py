@@ -281,7 +281,13 @@ MISTAKES = {
         "--policies",
         "default:cosh",
     ],
-    "`--steps 9` cannot be given with": ["train", "--resume", "one", "--steps", 9],
+    "`--steps` is 9, but the learning rate is zero from step 6": [
+        "train",
+        "--resume",
+        "one",
+        "--steps",
+        9,
+    ],
     "`--scale tiny` needs the name": ["train", "--resume", "one", "--scale", "tiny"],
     "which has no weights of points": [
         "train",
@@ -314,9 +320,9 @@ MISTAKES = {
         "time-conditioned-unet",
     ],
     "is no run folder": ["train", "--resume", "nowhere"],
-    "`one` is a run of `vrba train`: resume it with that": ["solve", "--resume", "one"],
+    "or resume it with `vrba train --resume one`": ["solve", "--resume", "one"],
     "`one` is a run of `vrba train`": ["solve", "burgers", "--init-from", "one"],
-    "`solved` is a run of `vrba solve`: resume it": ["train", "--resume", "solved"],
+    "or resume it with `vrba solve --resume solved`": ["train", "--resume", "solved"],
 }
 
 

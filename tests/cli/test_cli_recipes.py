@@ -18,7 +18,7 @@ from vrba.core import describe, use_precision
 from vrba.fields import Field
 from vrba.pinn import GradientNorms, num_params_of, published
 from vrba.problems import AllenCahn, Burgers, Formulation, Poisson
-from vrba.runs import RunFolder, describe_problem
+from vrba.runs import SOLVE, RunFolder, describe_problem
 
 pytestmark = pytest.mark.xdist_group("recipes")  # one folder
 
@@ -176,7 +176,11 @@ def test_a_problem_keeps_the_network_it_brings():
     [
         (Burgers(), {"optimizer": "lm"}, "does not fit"),
         (Poisson(), {"policy": "causal"}, "needs a coordinate `t`"),
-        (Burgers(), {"recipe": "ssbroyden"}, "Did you mean `ssbroyden-sampling`"),
+        (
+            Burgers(),
+            {"recipe": "ssbroyden"},
+            "There are: adam-weighting, ssbroyden-sampling",
+        ),
     ],
 )
 def test_what_does_not_fit_a_recipe_is_refused(problem, flags, text):
@@ -197,14 +201,15 @@ def test_what_a_folder_cannot_give_is_given_again(part, tmp_path):
         "policy": vrba.Sampling(vrba.adapt.Custom(lambda s: s**2)),
     }
     recipe = vrba.Recipe(num_points=7, **{part: unread[part]})
-    about = {
+    manifest = {
+        "kind": SOLVE,
         "problem": describe_problem(Poisson()),
         "recipe": describe(recipe),
         "seed": 0,
         "minutes": None,
         "block_size": 8,
     }
-    RunFolder(tmp_path).write_manifest(about)
+    RunFolder(tmp_path).write_manifest(manifest)
     with pytest.raises(UsageError, match=f"`--{part} NAME`"):
         resumed_recipe(RecipeFlags(), tmp_path)
     word = {"optimizer": "adam", "policy": "rad"}[part]

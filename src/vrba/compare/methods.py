@@ -2,7 +2,7 @@
 
 import dataclasses
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,6 +15,7 @@ from ..operators import (
     Drawn,
     Operator,
     OperatorRecipe,
+    check_samples,
     fingerprint,
     is_same_data,
     train_operator,
@@ -25,7 +26,13 @@ from ..problems import Problem
 from ..runs import Silent, describe_problem
 from ._base import AbstractCase, RunTask, UsageError
 from .budget import operator_bytes, problem_bytes
-from .names import along_time, known_policies, known_potentials, make_policy, pick
+from .names import (
+    along_time,
+    known_policies,
+    known_potentials,
+    pick,
+    policy_from_words,
+)
 
 Policies = Sequence[Any] | Mapping[str, Any]
 
@@ -63,8 +70,7 @@ class ProblemCase(AbstractCase):
         if colon:
             potentials = {known: known for known in known_potentials()}
             potential = pick("potential", potential_word, potentials)
-        made = known_potentials()[potential]() if potential else None
-        found = make_policy(name, made, self.recipe.policy)
+        found = policy_from_words(name, potential, self.recipe.policy)
         return ":".join(filter(None, (name, potential))), self._with(found)
 
     def _with(self, policy: AbstractPolicy) -> Recipe:
@@ -130,7 +136,9 @@ class DataCase(AbstractCase):
                 f"{', '.join(known)}."
             )
         name = pick("policy", policy, {one: one for one in known})
-        return name, with_operator_method(self.recipe, name)
+        recipe = with_operator_method(self.recipe, name)
+        check_samples(recipe, self.pairs)
+        return name, recipe
 
     @override
     def num_bytes(self, recipe: OperatorRecipe) -> float:
@@ -152,6 +160,16 @@ class DataCase(AbstractCase):
     @override
     def load(self, folder: Path, recipe: OperatorRecipe | None = None) -> Operator:
         return Operator.load(folder, recipe)
+
+
+def known_weights() -> dict[str, Callable[[OperatorRecipe, Pairs], OperatorRecipe]]:
+    """Resolutions of the weights of operators by name."""
+    return {
+        "point": lambda recipe, pairs: recipe,
+        "time": operator_policies.weights_per_time,
+        "coarse": operator_policies.coarse_weights,
+        "half": operator_policies.half_precision_weights,
+    }
 
 
 def operator_methods() -> tuple[str, ...]:
