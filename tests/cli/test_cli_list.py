@@ -2,11 +2,10 @@
 
 import json
 
-from rooms import concrete
-from vrba.cli.catalogue import catalogue, first_sentence
-
 import vrba
-from tests.compare.cases import call
+from tests.cli.cases import call
+from tests.rooms import concrete
+from vrba.cli.list import catalogue, first_sentence
 
 
 def test_list_shows_every_exported_class():

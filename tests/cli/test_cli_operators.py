@@ -1,4 +1,4 @@
-"""`vrba train`."""
+"""`vrba train`, and `vrba compare` for operators."""
 
 import dataclasses
 import json
@@ -9,11 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.run_cases import make_run
-from vrba.cli.operator_recipe import OperatorFlags, new_operator_recipe
 
 import vrba
+from tests.cli.cases import call
+from tests.compare.cases import processes_share_cache
+from vrba.cli.recipe import OperatorFlags, new_operator_recipe
+from vrba.compare import DataCase, methods_of
 from vrba.data import Bubble, Kolmogorov, Wave, open_pairs, write_pairs
+from vrba.runs import SOLVE, RunFolder
 
 pytestmark = pytest.mark.xdist_group("cli operators")  # one folder
 
@@ -22,10 +25,10 @@ QUICK = ["--steps", 6, "--batch", 5]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder to work in, with data; children share what they compile."""
+    """A folder to work in, with data."""
     path, before = tmp_path_factory.mktemp("operators"), Path.cwd()
     write_pairs(Bubble(**Bubble.scales["tiny"]), path / "pairs.h5")
-    make_run(path / "solved", num_steps=30)
+    RunFolder(path / "solved").write_manifest({"kind": SOLVE})
     os.chdir(path)
     yield path
     os.chdir(before)
@@ -46,7 +49,7 @@ def test_train_leaves_a_folder_that_can_be_loaded(done, folder):
     errors = operator.errors(pairs)
     assert told["errors"]["selected"] == pytest.approx(np.mean(errors), rel=1e-6)
     assert told["errors"]["p95"] == pytest.approx(np.percentile(errors, 95), rel=1e-6)
-    last = operator.last_errors(pairs)
+    last = operator.errors(pairs, params=operator.last_params)
     assert told["errors"]["last"] == pytest.approx(np.mean(last), rel=1e-6)
     known = operator.errors(pairs, "train")[: len(errors)]
     assert len(errors) < pairs.num_train
@@ -66,8 +69,10 @@ def test_fields_are_those_of_the_test_set(done, folder):
         size = np.sqrt(np.mean(((truth - mean)[..., 0] / std) ** 2, axis=1))
         errors = np.sqrt(np.mean(miss**2, axis=1)) / size
         np.testing.assert_allclose(fields["errors"], errors, rtol=1e-3)
-        assert fields["shown ids"][0] == np.argmax(errors)
-        np.testing.assert_array_equal(fields["shown truth"], truth[fields["shown ids"]])
+        assert fields["example ids"][0] == np.argmax(errors)
+        np.testing.assert_array_equal(
+            fields["example truth"], truth[fields["example ids"]]
+        )
         over_time = np.abs(miss) / size[:, None]
         np.testing.assert_allclose(
             fields["errors over time"][:, 0], over_time.mean(axis=0), rtol=1e-3
@@ -118,6 +123,22 @@ class Stopping(vrba.runs.AbstractCallback):
         pass
 
 
+def test_methods_differ_in_their_policy_only():
+    pairs = made(Bubble)
+    recipe = new_operator_recipe(OperatorFlags(), pairs)
+    recipes = methods_of(DataCase(pairs, recipe), None)
+    fair, published = recipes["uniform"], recipes["uniform-as-published"]
+    assert published.optimizer.l2 == 1e-4 and fair.optimizer.l2 == 0
+    assert fair.batches.shuffles and not published.batches.shuffles
+    potentials = [recipes[k].policy.potential for k in ("quadratic", "exponential")]
+    assert potentials == [vrba.Quadratic(), vrba.Exponential()]
+    for recipe in recipes.values():
+        own = {"policy": fair.policy, "batches": fair.batches}
+        if recipe is published:
+            own["optimizer"] = dataclasses.replace(recipe.optimizer, l2=0.0)
+        assert dataclasses.replace(recipe, **own) == fair
+
+
 def made(kind, **settings):
     """Pairs of the right shapes, of zeros."""
     maker = kind(**(kind.scales["tiny"] | settings))
@@ -141,7 +162,7 @@ def made(kind, **settings):
 def test_every_data_set_has_a_recipe_that_fits(kind):
     recipe = new_operator_recipe(OperatorFlags(steps=7), made(kind))
     assert recipe.optimizer.schedule == vrba.optim.Cosine(7) and recipe.max_steps == 7
-    assert (recipe.splits == "t") == (kind is Wave)
+    assert (recipe.split_axis == "t") == (kind is Wave)
     vrba.operators.OperatorTrainer(made(kind), recipe, 0)
 
 
@@ -185,13 +206,54 @@ def test_data_of_ones_own_get_a_network_that_fits():
     )
 
 
+def test_data_of_one_shape_are_told_apart_by_their_numbers():
+    first = made(Bubble)
+    second = dataclasses.replace(first, outputs=first.outputs + 1)
+    recipe = new_operator_recipe(OperatorFlags(), first)
+    words = [DataCase(p, recipe, "a.h5").describe() for p in (first, second)]
+    assert words[0]["shapes"] == words[1]["shapes"] and words[0] != words[1]
+
+
 @pytest.mark.parametrize("name", ["deeponet", "fno", "time-conditioned-unet"])
 def test_any_model_can_be_asked_for_if_it_fits(name):
     """With a batch and an axis of time that suit it, not those of another model."""
     pairs = made(Wave) if name == "time-conditioned-unet" else made(Kolmogorov)
     recipe = new_operator_recipe(OperatorFlags(steps=7, model=name), pairs)
-    assert (recipe.splits == "t") == (name == "time-conditioned-unet")
+    assert (recipe.split_axis == "t") == (name == "time-conditioned-unet")
     vrba.operators.OperatorTrainer(pairs, recipe, 0)
+
+
+@pytest.fixture(scope="module")
+def compared(folder):
+    words = ["--data", "pairs.h5", "--policies", "uniform,Exponential", "--seeds", 1]
+    with processes_share_cache(os.environ["JAX_COMPILATION_CACHE_DIR"]):
+        return call("compare", *words, *QUICK, "--out", "both", "--json")
+
+
+@pytest.mark.slow
+def test_compare_trains_every_method(compared, folder):
+    code, out, err = compared
+    found = json.loads(out.splitlines()[-1])
+    assert code == 0, err
+    assert set(found["methods"]) == {"uniform", "exponential"}
+    assert len(found["runs"]) == 2 and found["settings"]["command"] == "train"
+    for run in found["runs"]:
+        path = Path("both") / run["method"] / f"seed-{run['seed']}"
+        operator = vrba.Operator.load(path)
+        assert run["error"]["selected"] == operator.result["errors"]["selected"]
+        assert operator.result["step"] == 6
+    assert "exponential" in found["sentences"][0]
+    assert "validation set" in Path("both/table.md").read_text()
+    assert Path("both/report.html").exists()
+
+
+@pytest.mark.slow
+def test_compare_of_operators_can_be_resumed(compared, folder):
+    before = Path("both/uniform/seed-0/checkpoint/best.npz").stat().st_mtime_ns
+    code, _, err = call("compare", "--resume", "both")
+    assert code == 0 and "0 of them to make" in err
+    after = Path("both/uniform/seed-0/checkpoint/best.npz").stat().st_mtime_ns
+    assert after == before
 
 
 MISTAKES = {
@@ -209,8 +271,23 @@ MISTAKES = {
     "There is no kind of weights `all`": ["train", "pairs.h5", "--weights", "all"],
     "`--minutes` must be positive": ["train", "pairs.h5", "--minutes", 0],
     "`one` already holds a run": ["train", "pairs.h5", "--out", "one"],
-    "`--batch` is that of the run": ["train", "--resume", "one", "--batch", 3],
-    "`--steps 9` cannot be given with": ["train", "--resume", "one", "--steps", 9],
+    "`--batch` cannot be changed": ["train", "--resume", "one", "--batch", 3],
+    "`--points` is for problems": ["compare", "--data", "pairs.h5", "--points", 3],
+    "`--batch` is for data": ["compare", "burgers", "--batch", 3],
+    "of an operator must be one of uniform": [
+        "compare",
+        "--data",
+        "pairs.h5",
+        "--policies",
+        "default:cosh",
+    ],
+    "`--steps` is 9, but the learning rate is zero from step 6": [
+        "train",
+        "--resume",
+        "one",
+        "--steps",
+        9,
+    ],
     "`--scale tiny` needs the name": ["train", "--resume", "one", "--scale", "tiny"],
     "which has no weights of points": [
         "train",
@@ -219,6 +296,20 @@ MISTAKES = {
         "uniform",
         "--weights",
         "half",
+    ],
+    "`--diagnose` is for problems": [
+        "compare",
+        "--data",
+        "pairs.h5",
+        "--diagnose",
+        0.5,
+    ],
+    "`--batch` must divide the 20 samples": [
+        "compare",
+        "--data",
+        "pairs.h5",
+        "--batch",
+        3,
     ],
     "There is no file `none.h5`": ["train", "none.h5"],
     "use `vrba train`": ["solve", "bubble"],
@@ -229,13 +320,28 @@ MISTAKES = {
         "time-conditioned-unet",
     ],
     "is no run folder": ["train", "--resume", "nowhere"],
-    "`one` is a run of `vrba train`: resume it with that": ["solve", "--resume", "one"],
+    "or resume it with `vrba train --resume one`": ["solve", "--resume", "one"],
     "`one` is a run of `vrba train`": ["solve", "burgers", "--init-from", "one"],
-    "`solved` is a run of `vrba solve`: resume it": ["train", "--resume", "solved"],
+    "or resume it with `vrba solve --resume solved`": ["train", "--resume", "solved"],
 }
 
 
-@pytest.mark.parametrize("message", MISTAKES)
-def test_mistakes_are_told(message, done, folder):
-    code, _, err = call(*MISTAKES[message])
-    assert code == 2 and message in " ".join(err.split())
+def test_bad_input_is_refused_at_once(done, folder):
+    for message, words in MISTAKES.items():
+        code, _, err = call(*words)
+        assert code == 2 and message in " ".join(err.split()), words
+
+
+def test_a_name_of_both_kinds_means_data_with_the_flag_only(folder):
+    words = ["--policies", "nothing", "--seeds", 1]
+    problem = call("compare", "wave", *words)[2]
+    assert "vrba-weighting" in problem  # one of the policies for points
+    data = call("compare", "--data", "wave", "--scale", "tiny", *words)[2]
+    assert "uniform-as-published" in data
+
+
+def test_a_loss_is_chosen_by_name():
+    flags = OperatorFlags(steps=7, loss="Relative")
+    assert new_operator_recipe(flags, made(Bubble)).loss == vrba.operators.Relative()
+    with pytest.raises(ValueError, match="There is no loss `relativ`. Did you mean"):
+        new_operator_recipe(OperatorFlags(loss="relativ"), made(Bubble))

@@ -7,18 +7,18 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from vrba.cli.names import unbiased_policy
 
 import vrba
 from tests.cli.cases import call
 from vrba import adapt, optim
 from vrba.cli._base import UsageError
 from vrba.cli.recipe import RecipeFlags, dtype_asked, new_recipe, resumed_recipe
+from vrba.compare import unbiased_policy
 from vrba.core import describe, use_precision
 from vrba.fields import Field
 from vrba.pinn import GradientNorms, num_params_of, published
 from vrba.problems import AllenCahn, Burgers, Formulation, Poisson
-from vrba.runs import RunFolder, describe_problem
+from vrba.runs import SOLVE, RunFolder, describe_problem
 
 pytestmark = pytest.mark.xdist_group("recipes")  # one folder
 
@@ -176,7 +176,11 @@ def test_a_problem_keeps_the_network_it_brings():
     [
         (Burgers(), {"optimizer": "lm"}, "does not fit"),
         (Poisson(), {"policy": "causal"}, "needs a coordinate `t`"),
-        (Burgers(), {"recipe": "ssbroyden"}, "Did you mean `ssbroyden-sampling`"),
+        (
+            Burgers(),
+            {"recipe": "ssbroyden"},
+            "There are: adam-weighting, ssbroyden-sampling",
+        ),
     ],
 )
 def test_what_does_not_fit_a_recipe_is_refused(problem, flags, text):
@@ -197,14 +201,15 @@ def test_what_a_folder_cannot_give_is_given_again(part, tmp_path):
         "policy": vrba.Sampling(vrba.adapt.Custom(lambda s: s**2)),
     }
     recipe = vrba.Recipe(num_points=7, **{part: unread[part]})
-    about = {
+    manifest = {
+        "kind": SOLVE,
         "problem": describe_problem(Poisson()),
         "recipe": describe(recipe),
         "seed": 0,
         "minutes": None,
         "block_size": 8,
     }
-    RunFolder(tmp_path).write_manifest(about)
+    RunFolder(tmp_path).write_manifest(manifest)
     with pytest.raises(UsageError, match=f"`--{part} NAME`"):
         resumed_recipe(RecipeFlags(), tmp_path)
     word = {"optimizer": "adam", "policy": "rad"}[part]
@@ -212,3 +217,12 @@ def test_what_a_folder_cannot_give_is_given_again(part, tmp_path):
     assert found.num_points == 7
     given = {"optimizer": optim.Adam(), "policy": adapt.presets.rad()}
     assert getattr(found, part) == given[part]
+
+
+def test_a_large_width_selects_an_optimizer_without_a_matrix():
+    for width, kind in ((20, optim.LevenbergMarquardt), (64, optim.Adam)):
+        recipe = recipe_of(Burgers(), width=width)
+        assert recipe.model.width == width
+        assert isinstance(recipe.optimizer, kind)
+    recipe = recipe_of(Burgers(), width=64, optimizer="lm")
+    assert isinstance(recipe.optimizer, optim.LevenbergMarquardt)

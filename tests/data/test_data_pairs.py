@@ -1,7 +1,5 @@
 """Pairs of functions: generate, write and read."""
 
-import json
-
 import exponax
 import h5py
 import jax
@@ -10,7 +8,6 @@ import numpy as np
 import pytest
 import scipy
 
-from tests.cli.cases import call
 from tests.rooms import concrete
 from vrba import data
 
@@ -355,41 +352,3 @@ def test_quadrature_weights_of_non_uniform_points():
     assert np.mean(shares) == pytest.approx(1)
     integral = np.mean(shares * (2 + 3 * axis))
     assert integral == pytest.approx(3.5)  # trapezoids are exact for lines
-
-
-# The command.
-
-
-def test_command_generates_and_describes_data(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    code, out, err = call("data", "make", "bubble", "--scale", "tiny")
-    assert code == 0 and "Making bubble-tiny" in err
-    assert (tmp_path / "data" / "bubble-tiny.h5").exists()
-    code, told, _ = call("data", "info", "data/bubble-tiny.h5", "--json")
-    found = json.loads(told)
-    assert code == 0 and found["inputs"] == [30, 40, 1] and found["train"] == 20
-    inputs, outputs = made(tiny(data.Bubble))
-    assert found["mean of inputs to train on"] == pytest.approx(np.mean(inputs[:20]))
-    assert found["std of outputs to train on"] == pytest.approx(np.std(outputs[:20]))
-    assert found["settings"]["seed"] == 15
-
-
-def test_command_reports_mistakes(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    code, _, err = call("data", "make", "bubbel")
-    assert code == 2 and "Did you mean `bubble`?" in err
-    code, _, err = call("data", "make", "bubble", "--scale", "huge")
-    assert code == 2 and "laptop, paper, tiny" in err
-    code, _, err = call("data", "info", "missing.h5")
-    assert code != 0 and "`missing.h5` does not exist" in err
-    np.savez("own.npz", inputs=np.zeros((3, 2)))
-    code, _, err = call("data", "info", "own.npz")
-    assert (
-        code == 2
-        and "there is no array `outputs`" in err
-        and data.files.FILE_FORMAT in err
-    )
-    code, _, err = call("data", "make", "wave", "--scale", "tiny", "--out", "w.npz")
-    assert code == 2 and "must end in .h5" in err
-    code, _, err = call("data", "make", "wave", "--param", "num_times=3")
-    assert code == 2 and "`--out FILE`" in err

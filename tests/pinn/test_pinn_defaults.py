@@ -8,7 +8,6 @@ import pytest
 import vrba
 from tests.pinn.cases import Decay, Edge, tiny_recipe
 from vrba import optim
-from vrba.cli.recipe import RecipeFlags, new_recipe
 from vrba.pinn import Evaluator, Trainer, default_recipe
 from vrba.problems import Formulation
 
@@ -71,13 +70,3 @@ def test_large_networks_get_an_optimizer_without_a_matrix():
         assert default_recipe(formulation, None, optimizer).policy.is_unbiased()
     asked = default_recipe(formulation, None, optim.LevenbergMarquardt(), large)
     assert isinstance(asked.optimizer, optim.LevenbergMarquardt)
-
-
-def test_a_large_width_on_the_command_line_does_so_too():
-    for width, kind in ((20, optim.LevenbergMarquardt), (64, optim.Adam)):
-        recipe = new_recipe(RecipeFlags(width=width), Decay(), None, None)
-        assert recipe.model.width == width
-        assert isinstance(recipe.optimizer, kind)
-    flags = RecipeFlags(width=64, optimizer="lm")
-    recipe = new_recipe(flags, Decay(), None, None)
-    assert isinstance(recipe.optimizer, optim.LevenbergMarquardt)

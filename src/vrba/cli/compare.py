@@ -17,7 +17,9 @@ from ..compare import (
     DataCase,
     Made,
     ProblemCase,
+    check_budget,
     compare_in_processes,
+    known_makers,
     known_policies,
     listed,
     methods_of,
@@ -31,16 +33,8 @@ from ..operators import default_operator_recipe
 from ..pinn import Recipe
 from ..report import PAGE
 from ._base import DONE, FAILED, INTERRUPTED, UsageError
-from .data import data_file, known_makers
-from .flags import (
-    AbstractProblemCommand,
-    Count,
-    Name,
-    Only,
-    check_minutes,
-    check_seeds,
-    in_flags,
-)
+from .data import data_file
+from .flags import AbstractProblemCommand, Count, Name, Only, in_flags
 from .output import as_json, free_folder, print_result, write_page
 from .problem_argument import load_problem, name_of
 from .recipe import OperatorFlags, dtype_asked, new_operator_recipe, new_recipe
@@ -105,8 +99,7 @@ def _check(flags: Compare) -> None:
     num_seeds = DEFAULT_SEEDS if flags.seeds is None else flags.seeds
     if flags.data is None:
         flags.check_flags(num_seeds)
-    check_minutes(flags.minutes)
-    check_seeds(flags.seed, num_seeds)
+    check_budget(flags.seed, num_seeds, flags.minutes, flags.diagnose)
     if flags.data is not None and flags.target is not None:
         raise UsageError("Give a problem or `--data`, not both.")
     if flags.jobs is not None and flags.jobs < 1:

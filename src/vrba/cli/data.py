@@ -3,16 +3,14 @@
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-import numpy as np
 from typing_extensions import override
 from tyro.conf import Positional, arg
 
-from .. import data
-from ..compare import listed, named_in, pick
+from ..compare import known_makers, listed, pick
 from ..core import kebab_case
-from ..data import AbstractMaker, Pairs, open_pairs, write_pairs
+from ..data import open_pairs, write_pairs
 from ..runs import TRAIN, RunFolder
 from ._base import DONE, AbstractCommand, UsageError
 from .flags import Assignments, File, Switch
@@ -20,12 +18,6 @@ from .output import as_json, print_result
 from .problem_argument import parse_settings
 
 _SUFFIXES = (".h5", ".hdf5", ".npz", ".mat")
-_CHUNK = 20  # rows in memory at a time
-
-
-def known_makers() -> dict[str, type[AbstractMaker]]:
-    """Data generators by name."""
-    return named_in(data, AbstractMaker)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +46,7 @@ class Data(AbstractCommand):
     @override
     def run(self) -> int:
         path = self._make() if self.action == "make" else _existing(self.target)
-        found = describe_pairs(open_pairs(path)) | {"file": str(path)}
+        found = open_pairs(path).summary() | {"file": str(path)}
         lines = [f"{name}: {value}" for name, value in found.items()]
         print_result(as_json(found) if self.json else "\n".join(lines))
         return DONE
@@ -78,34 +70,6 @@ def make_data(
     with Bar(f"Making {name}") as bar:
         path = out or Path("data") / f"{name}.h5"
         return write_pairs(maker, path, on_progress=bar.update)
-
-
-def describe_pairs(pairs: Pairs) -> dict[str, object]:
-    """Shapes, sizes of the sets, and mean and deviation of the training set."""
-    found: dict[str, object] = {
-        "inputs": list(pairs.inputs.shape),
-        "outputs": list(pairs.outputs.shape),
-        "coordinates": " ".join(pairs.names),
-        "train": pairs.num_train,
-        "valid": pairs.num_valid,
-        "test": pairs.num_test,
-    }
-    for name in ("inputs", "outputs"):
-        mean, std = _moments(getattr(pairs, name), pairs.num_train)
-        found[f"mean of training {name}"] = mean
-        found[f"std of training {name}"] = std
-    return found | dict(pairs.provenance)
-
-
-def _moments(array: Any, num_rows: int) -> tuple[float, float]:
-    """Mean and standard deviation of the first rows, which need not fit in memory."""
-    count, mean, variance_sum = 0, 0.0, 0.0
-    for start in range(0, num_rows, _CHUNK):
-        part = np.asarray(array[start : min(start + _CHUNK, num_rows)], float)
-        gap, total = np.mean(part) - mean, count + part.size
-        variance_sum += np.var(part) * part.size + gap**2 * count * part.size / total
-        mean, count = mean + gap * part.size / total, total
-    return float(mean), float(np.sqrt(variance_sum / count))
 
 
 def data_file(target: str, scale: str | None) -> Path:

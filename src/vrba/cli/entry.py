@@ -98,5 +98,5 @@ def _execute(command: "AbstractCommand") -> int:
     except Exception as error:
         if command.debug:
             traceback.print_exc()
-        sys.stderr.write(f"vrba: {explain(error, file)}\n")
+        sys.stderr.write(f"vrba: {explain(error, file, command)}\n")
         return BAD_INPUT if is_user_error(error, file) else FAILED

@@ -1,6 +1,7 @@
 """Error messages in the user's terms: the line of the user's file, and the reason."""
 
 import linecache
+import re
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,8 @@ from jax import errors
 
 from ..core import InputError
 from ..data import PairsError
-from ._base import UsageError
+from ._base import AbstractCommand, UsageError
+from .flags import fields_of
 
 # JAX's own messages are long and about JAX.
 _ADVICE = {
@@ -26,6 +28,16 @@ _ADVICE = {
         "on the point: write `jax.numpy` instead."
     ),
 }
+# Settings whose flags have other names.
+_FLAGS = {
+    "num_points": "points",
+    "pool_size": "pool",
+    "batch_size": "batch",
+    "num_steps": "steps",
+    "max_steps": "steps",
+    "first_seed": "seed",
+    "path": "export",
+}
 # A full disk or a missing package is no defect of vrba.
 _ENVIRONMENT = (OSError, ImportError, MemoryError)
 
@@ -35,23 +47,29 @@ def is_user_error(error: BaseException, file: Path | None) -> bool:
     return isinstance(error, InputError) or _line_in(error, file) is not None
 
 
-def explain(error: BaseException, file: Path | None) -> str:
-    """The error in one or two lines, with file and line if the user's file failed."""
+def explain(error: BaseException, file: Path | None, command: AbstractCommand) -> str:
+    """The error in one or two lines, with file and line if the user's file failed.
+
+    Settings are called by the flags of the command.
+    """
     line = _line_in(error, file)
     if file is None or line is None:
-        return _without_line(error, file)
+        return _without_line(error, file, command)
     source = linecache.getline(str(file.resolve()), line).strip()
     text = f"{file}, line {line}: {_text(error)}"
     return text + (f"\n    {source}" if source else "")
 
 
-def _without_line(error: BaseException, file: Path | None) -> str:
+def _without_line(
+    error: BaseException, file: Path | None, command: AbstractCommand
+) -> str:
     text = _text(error)
     if isinstance(error, PairsError):
         return "\n\n".join([text, *error.__notes__])
     if isinstance(error, InputError):
-        is_about_file = file is not None and not isinstance(error, UsageError)
-        return f"{file}: {text}" if is_about_file else text
+        in_flags = _in_flags(text, command)
+        is_usage = isinstance(error, UsageError) or in_flags != text
+        return in_flags if file is None or is_usage else f"{file}: {text}"
     if isinstance(error, _ENVIRONMENT):
         return text
     kind = f"{type(error).__name__}: "
@@ -59,6 +77,16 @@ def _without_line(error: BaseException, file: Path | None) -> str:
         f"{kind}{text.removeprefix(kind)}\n"
         "This is a defect of vrba; add `--debug` to see the traceback."
     )
+
+
+def _in_flags(text: str, command: AbstractCommand) -> str:
+    """Replace the names of settings in a message by the flags that set them."""
+    flags, _ = fields_of(type(command))
+    for name in re.findall(r"`(\w+)`", text):
+        flag = "--" + (_FLAGS.get(name) or name).replace("_", "-")
+        if flag in flags:
+            text = text.replace(f"`{name}`", f"`{flag}`")
+    return text
 
 
 def _text(error: BaseException) -> str:

@@ -1,16 +1,17 @@
 """Flags that several commands share, and the checks of what was typed."""
 
 import dataclasses
-import difflib
 import types
 import typing
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from tyro.conf import OmitArgPrefixes, Positional, Suppress, UseAppendAction, arg
 
 from ..compare import (
+    check_budget,
+    did_you_mean,
     known_optimizers,
     known_policies,
     known_potentials,
@@ -18,7 +19,6 @@ from ..compare import (
     known_recipes,
     listed,
 )
-from ..runs import LAST_SEED
 from ._base import AbstractCommand, UsageError
 
 Name = Annotated[str | None, arg(metavar="NAME", help_behavior_hint="")]
@@ -103,45 +103,7 @@ class AbstractProblemCommand(AbstractCommand):
                 "Give a problem to solve: FILE.py, or one of "
                 f"{listed(known_problems())}; or resume a run with `--resume DIR`."
             )
-        check_minutes(self.minutes)
-        check_share(self.diagnose)
-        check_seeds(self.seed, num_seeds)
-
-
-def check_minutes(minutes: float | None) -> None:
-    """Raise if the time limit is not positive."""
-    if minutes is not None and not minutes > 0:
-        raise UsageError(f"`--minutes` must be positive, got {minutes:g}.")
-
-
-def check_seeds(seed: int, num_seeds: int) -> None:
-    """Raise if `num_seeds < 1` or the last seed exceeds `LAST_SEED`."""
-    if num_seeds < 1:
-        raise UsageError(f"`--seeds` must be at least 1, got {num_seeds}.")
-    if not 0 <= seed <= LAST_SEED - num_seeds + 1:
-        raise UsageError(
-            f"`--seed` and the last of `--seeds` must be between 0 and {LAST_SEED}, "
-            f"got {seed} and {num_seeds} seeds."
-        )
-
-
-def check_share(diagnose: float) -> None:
-    """Raise if the fraction of time for diagnostics is not between 0 and 1."""
-    if not 0 <= diagnose <= 1:
-        raise UsageError(f"`--diagnose` must be between 0 and 1, got {diagnose:g}.")
-
-
-def in_flags(text: str, flags: Mapping[str, str]) -> str:
-    """Replace the names of settings in a message by the flags that set them."""
-    for name, flag in flags.items():
-        text = text.replace(f"`{name}`", f"`{flag}`")
-    return text
-
-
-def did_you_mean(word: str, options: Iterable[str]) -> str:
-    """A sentence with the closest option, or nothing if none is close."""
-    close = difflib.get_close_matches(word, list(options), 1)
-    return f" Did you mean `{close[0]}`?" if close else ""
+        check_budget(self.seed, num_seeds, self.minutes, self.diagnose)
 
 
 def check_command(name: str, commands: Collection[str]) -> None:
@@ -159,7 +121,7 @@ def check_words(name: str, command: type, words: Sequence[str]) -> None:
 
     The parser would reject them too, in its own terms.
     """
-    flags, arguments = _fields_of(command)
+    flags, arguments = fields_of(command)
     rest, given = iter(words), []
     for word in rest:
         if word in ("-h", "--help"):
@@ -212,7 +174,7 @@ def _check_value(flag: str, kind: Any, text: str) -> None:
             raise UsageError(f"`{flag}` must be {what}, got `{text}`.") from None
 
 
-def _fields_of(command: type) -> tuple[dict[str, Any], dict[str, Any]]:
+def fields_of(command: type) -> tuple[dict[str, Any], dict[str, Any]]:
     """The types of the flags of a command, and of its positional arguments."""
     flags: dict[str, Any] = {}
     arguments: dict[str, Any] = {}
@@ -222,7 +184,7 @@ def _fields_of(command: type) -> tuple[dict[str, Any], dict[str, Any]]:
         if typing.get_origin(kind) in (typing.Union, types.UnionType):
             (kind,) = set(typing.get_args(kind)) - {types.NoneType}
         if dataclasses.is_dataclass(kind) and isinstance(kind, type):
-            flags |= _fields_of(kind)[0]
+            flags |= fields_of(kind)[0]
         elif Positional in marks:
             metavars = [m for mark in marks if (m := getattr(mark, "metavar", None))]
             arguments[metavars[-1]] = kind

@@ -17,6 +17,8 @@ import vrba
 from .. import adapt, domains, models, optim
 from ..compare import (
     classes_in,
+    known_makers,
+    known_models,
     known_optimizers,
     known_policies,
     known_potentials,
@@ -26,10 +28,8 @@ from ..compare import (
 )
 from ..problems import conditions
 from ._base import DONE, AbstractCommand
-from .data import known_makers
 from .flags import Switch
 from .output import as_json, print_result
-from .recipe import known_models
 
 _Known = Mapping[str, Callable[..., Any]]
 

@@ -1,24 +1,20 @@
 """What commands print and write: results, pages, and how to resume a run."""
 
 import shlex
-import statistics
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from ..compare import as_json as as_json
-from ..pinn import Solution, disagreement
 from ..runs import (
     AbstractCallback,
     CallbackList,
     PrintLines,
     RunFolder,
     StopReason,
-    stop_advice,
 )
-from ._base import DONE, FAILED, INTERRUPTED, UsageError
+from ._base import DONE, FAILED, INTERRUPTED
 
 
 def exit_code(stop_reasons: Sequence[str]) -> int:
@@ -26,69 +22,6 @@ def exit_code(stop_reasons: Sequence[str]) -> int:
     if StopReason.interrupted in stop_reasons:
         return INTERRUPTED
     return FAILED if StopReason.not_finite in stop_reasons else DONE
-
-
-def summary(solution: Solution, run: Path) -> dict[str, Any]:
-    """The result of a run as plain values."""
-    result = solution.result
-    keys = ("step", "seconds", "selected_step", "residual_l2", "residual_max")
-    return {
-        "run": str(run),
-        "problem": type(solution.problem).__name__,
-        **{key: result[key] for key in keys},
-        "stop_reason": result["stop_reason"],
-        "status": result["status"],
-        "message": stop_advice(result),
-        "residuals": result["residuals"],
-        "unknowns": result["unknowns"],
-        "errors": result.get("errors"),
-        "seed": solution.evaluator.seed,
-        "dtype": solution.recipe.dtype,
-        "num_params": result["manifest"]["num_params"],
-    }
-
-
-def summary_of_all(
-    solutions: Sequence[Solution], runs: Sequence[Path], best: int
-) -> dict[str, Any]:
-    """The result of the best seed; with several seeds also their spread."""
-    each = [summary(s, run) for s, run in zip(solutions, runs, strict=True)]
-    if len(each) == 1:
-        return each[0]
-    return each[best] | {
-        "disagreement": disagreement(list(solutions)),
-        "spread_of_unknowns": spread_of_unknowns(solutions),
-        "runs": each,
-    }
-
-
-def spread_of_unknowns(solutions: Sequence[Solution]) -> dict[str, list[float]]:
-    """Mean and standard deviation over seeds of each unknown coefficient."""
-    found = {}
-    for name in solutions[0].result["unknowns"]:
-        values = [solution.result["unknowns"][name] for solution in solutions]
-        found[name] = [statistics.mean(values), statistics.stdev(values)]
-    return found
-
-
-def best_of(solutions: Sequence[Solution]) -> int:
-    """Index of the lowest score on held-out points, which uses no reference."""
-    return min(range(len(solutions)), key=lambda k: solutions[k].result["score"])
-
-
-def sentence(solutions: Sequence[Solution], best: int) -> str:
-    """The result of the best seed; with several seeds also their spread."""
-    text = solutions[best].sentence()
-    if len(solutions) == 1:
-        return text
-    for name, (mean, deviation) in spread_of_unknowns(solutions).items():
-        text += f" Over the seeds {name} = {mean:.6g} +- {deviation:.1g}."
-    return (
-        f"{text} {len(solutions)} seeds disagree by "
-        f"{disagreement(list(solutions)):.2e} (largest relative L2 distance between "
-        "two solutions), an indicator of accuracy. This is the seed with the lowest "
-        "residual."
-    )
 
 
 def print_result(text: str) -> None:
@@ -171,15 +104,6 @@ def output_folder(given: Path | None, wanted: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):  # it is not empty
             path.rmdir()
-
-
-def check_new(folder: Path) -> None:
-    """Raise if the folder already holds a run."""
-    if RunFolder(folder).holds_run:
-        raise UsageError(
-            f"`{folder}` already holds a run: resume it with `--resume {folder}`, or "
-            "choose another folder."
-        )
 
 
 def free_folder(wanted: Path) -> Path:

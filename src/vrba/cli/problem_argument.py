@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..compare import known_problems, pick
+from ..compare import known_problems, missing_parts, pick
 from ..core import InputError, kebab_case
 from ..problems import Problem
 from ._base import UsageError
@@ -57,7 +57,7 @@ def _class_in(file: Path, wanted: str) -> type[Problem]:
     }
     if wanted:
         found = {wanted: pick(f"problem in {file.name}", wanted, found)}
-    missing = {name: _missing(kind) for name, kind in found.items()}
+    missing = {name: missing_parts(kind) for name, kind in found.items()}
     complete = [name for name in found if not missing[name]]
     if len(complete) == 1:
         return found[complete[0]]
@@ -67,15 +67,9 @@ def _class_in(file: Path, wanted: str) -> type[Problem]:
             f"one, as in {file}:{complete[0]}."
         )
     for name, parts in missing.items():
-        raise InputError(f"the problem `{name}` lacks {' and '.join(parts)}.")
+        lacking = " and ".join(f"`{part}`" for part in parts)
+        raise InputError(f"the problem `{name}` lacks {lacking}.")
     raise InputError("the file defines no problem: write a subclass of `vrba.Problem`.")
-
-
-def _missing(kind: type) -> list[str]:
-    """The abstract parts that a problem does not define."""
-    marks = ("__abstractclassvars__", "__abstractmethods__", "__abstractvars__")
-    names = [name for mark in marks for name in sorted(getattr(kind, mark, ()))]
-    return [f"`{name}`" for name in names]
 
 
 def _module_name(file: Path) -> str:

@@ -1,56 +1,43 @@
 """From flags to recipes: what is not given depends on the problem, data or run."""
 
 import dataclasses
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 from tyro.conf import arg
 
-from .. import models, operators, pinn
-from ..adapt import AbstractPolicy, AbstractPotential, AbstractTimed
+from .. import operators, pinn
+from ..adapt import AbstractPotential, AbstractTimed
 from ..compare import (
     along_time,
+    known_losses,
+    known_models,
     known_optimizers,
     known_potentials,
     known_recipes,
+    known_weights,
     listed,
-    make_policy,
-    named_in,
     operator_methods,
     pick,
+    policy_from_words,
     with_operator_method,
-    with_potential,
 )
-from ..core import InputError, describe, rebuild, use_precision
+from ..core import InputError, describe, rebuild
 from ..data import Pairs
-from ..models import MLP, AbstractArchitecture, AbstractOperatorArchitecture
+from ..models import MLP, AbstractArchitecture
 from ..operators import (
-    AbstractFunctionLoss,
     OperatorRecipe,
     check_samples,
     default_operator_recipe,
     fitted_model,
-    methods,
 )
-from ..optim import AbstractOptimizer, Cosine
-from ..pinn import Recipe, Solution, default_recipe, evaluator_from
+from ..optim import AbstractOptimizer
+from ..pinn import Recipe, Solution, default_recipe, unreadable_parts
 from ..problems import Formulation, Problem
-from ..runs import SOLVE, TRAIN, RunFolder, load_best
+from ..runs import SOLVE, TRAIN, RunFolder
 from ._base import UsageError
-from .flags import Count, Dtype, Name, RecipeFlags, in_flags
+from .flags import Count, Dtype, Name, RecipeFlags
 
-_FLAGS = {
-    "num_points": "--points",
-    "pool_size": "--pool",
-    "batch_size": "--batch",
-    "resample_every": "--resample-every",
-    "num_steps": "--steps",
-    "max_steps": "--steps",
-    "width": "--width",
-    "depth": "--depth",
-}
 _POOL_FACTOR = 8  # candidates for each training point, if only the latter are given
 
 
@@ -72,9 +59,7 @@ def new_recipe(
 def resumed_recipe(flags: RecipeFlags, run: Path) -> Recipe:
     """The recipe of a run, changed by the flags."""
     described = dict(_described(run))
-    for part in ("optimizer", "policy"):
-        if _is_readable(described[part]):
-            continue
+    for part in unreadable_parts(described):
         if getattr(flags, part) is None:
             raise UsageError(
                 f"The {part} of `{run}` cannot be read from the folder: give it again "
@@ -100,45 +85,13 @@ def dtype_of(run: Path) -> str:
     return _described(run)["dtype"]
 
 
-def unreadable_parts(recipe: Recipe) -> list[str]:
-    """The parts that a run folder cannot store, to be given again on resume."""
-    parts = {"optimizer": recipe.optimizer, "policy": recipe.policy}
-    return [name for name, part in parts.items() if not _is_readable(describe(part))]
-
-
 def load_start(run: Path, problem: Problem) -> Solution:
     """The solution in a folder, to initialise the network of a problem.
 
     The problem may differ from that of the folder if it has as many fields.
     """
-    folder = RunFolder(run)
-    manifest, described = folder.read_manifest(SOLVE), _described(run)
-    model = rebuild(described["model"], pinn.known_classes())
-    recipe = Recipe(model=model, dtype=described["dtype"])
-    evaluator = evaluator_from(manifest, problem, run, recipe)
-    with use_precision(recipe.dtype):
-        (best, last), result = load_best(folder, evaluator.initial_params())
-    result |= {"manifest": manifest}
-    return Solution(evaluator, best, last, folder.record(), result)
-
-
-def check_start(start: Solution, recipe: Recipe, run: Path) -> None:
-    """Raise if the initial solution has another network or dtype than the recipe."""
-    old = start.recipe
-    if (old.model, old.dtype) != (recipe.model, recipe.dtype):
-        raise UsageError(
-            f"`--init-from {run}` has the network {old.model} in {old.dtype}, but the "
-            f"flags give {recipe.model} in {recipe.dtype}: use the same `--width`, "
-            "`--depth` and `--dtype`."
-        )
-
-
-def _is_readable(description: Any) -> bool:
-    try:
-        rebuild(description, pinn.known_classes())
-    except InputError:
-        return False
-    return True
+    recipe = Recipe(model=_model_of(run), dtype=dtype_of(run))
+    return Solution.load(run, problem, recipe, allow_change=True)
 
 
 def _described(run: Path) -> dict[str, Any]:
@@ -154,10 +107,13 @@ def _default(
     optimizer, formulation = _optimizer(flags), Formulation(problem)
     base = default_recipe(formulation, minutes, optimizer)
     if start is not None:  # training begins with the network of that run
-        model = rebuild(_described(start)["model"], pinn.known_classes())
-        base = dataclasses.replace(base, model=model)
+        base = dataclasses.replace(base, model=_model_of(start))
     model = _model(base, flags) or base.model
     return default_recipe(formulation, minutes, optimizer, model)
+
+
+def _model_of(run: Path) -> Any:
+    return rebuild(_described(run)["model"], pinn.known_classes())
 
 
 def _published(
@@ -206,31 +162,13 @@ def _with_flags(base: Recipe, flags: RecipeFlags) -> Recipe:
         new["pool_size"] = max(base.pool_size, _POOL_FACTOR * flags.points)
     if flags.points is None and flags.pool is not None:
         new["num_points"] = min(base.num_points, flags.pool)
-    with _messages_name_flags():
-        new |= {"policy": _policy(base, flags), "model": _model(base, flags)}
-        return dataclasses.replace(base, **_given(new))
+    new["policy"] = policy_from_words(flags.policy, flags.potential, base.policy)
+    new["model"] = _model(base, flags)
+    return dataclasses.replace(base, **_given(new))
 
 
 def _given(settings: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value is not None}
-
-
-@contextmanager
-def _messages_name_flags() -> Iterator[None]:
-    """Turn errors about settings into errors about the flags that set them."""
-    try:
-        yield
-    except UsageError:
-        raise
-    except InputError as error:
-        raise UsageError(in_flags(str(error), _FLAGS)) from error
-
-
-def _policy(base: Recipe, flags: RecipeFlags) -> AbstractPolicy | None:
-    potential = _potential(flags)
-    if flags.policy is not None:
-        return make_policy(flags.policy, potential, base.policy)
-    return None if potential is None else with_potential(base.policy, potential)
 
 
 def _model(base: Recipe, flags: RecipeFlags) -> AbstractArchitecture | None:
@@ -246,23 +184,6 @@ def _model(base: Recipe, flags: RecipeFlags) -> AbstractArchitecture | None:
 
 
 # Operators.
-
-_WEIGHTS: dict[str, Callable[[OperatorRecipe, Pairs], OperatorRecipe]] = {
-    "point": lambda recipe, pairs: recipe,
-    "time": methods.weights_per_time,
-    "coarse": methods.coarse_weights,
-    "half": methods.half_precision_weights,
-}
-
-
-def known_models() -> dict[str, type[AbstractOperatorArchitecture]]:
-    """Operator networks by name."""
-    return named_in(models, AbstractOperatorArchitecture)
-
-
-def known_losses() -> dict[str, type[AbstractFunctionLoss]]:
-    """Operator losses by name."""
-    return named_in(operators, AbstractFunctionLoss)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -293,30 +214,22 @@ def new_operator_recipe(flags: OperatorFlags, pairs: Pairs) -> OperatorRecipe:
     new |= {"resample_every": flags.resample_every, "patience": flags.patience}
     if flags.loss is not None:
         new["loss"] = pick("loss", flags.loss, known_losses())()
-    with _messages_name_flags():
-        model = None
-        if flags.model is not None:
-            model = fitted_model(pick("model", flags.model, known_models()), pairs)
-        recipe = default_operator_recipe(pairs, flags.steps, model)
-        if flags.policy is not None:
-            recipe = with_operator_method(recipe, flags.policy)
-        if flags.weights is not None:
-            recipe = pick("kind of weights", flags.weights, _WEIGHTS)(recipe, pairs)
-        recipe = dataclasses.replace(recipe, **_given(new))
-        check_samples(recipe, pairs)
-        return recipe
+    model = None
+    if flags.model is not None:
+        model = fitted_model(pick("model", flags.model, known_models()), pairs)
+    recipe = default_operator_recipe(pairs, flags.steps, model)
+    if flags.policy is not None:
+        recipe = with_operator_method(recipe, flags.policy)
+    if flags.weights is not None:
+        change = pick("kind of weights", flags.weights, known_weights())
+        recipe = change(recipe, pairs)
+    recipe = dataclasses.replace(recipe, **_given(new))
+    check_samples(recipe, pairs)
+    return recipe
 
 
 def resumed_operator_recipe(run: Path, steps: int | None) -> OperatorRecipe:
     """The recipe of a run, with another number of steps if given."""
-    recipe = rebuild(
-        RunFolder(run).read_manifest(TRAIN)["recipe"], operators.known_classes()
-    )
-    if steps is None:
-        return recipe
-    if isinstance(getattr(recipe.optimizer, "schedule", None), Cosine):
-        raise UsageError(
-            f"`--steps {steps}` cannot be given with `--resume`: the learning rate of "
-            f"`{run}` decays to zero over {recipe.max_steps} steps. Start a new run."
-        )
-    return dataclasses.replace(recipe, max_steps=steps)
+    described = RunFolder(run).read_manifest(TRAIN)["recipe"]
+    recipe = rebuild(described, operators.known_classes())
+    return dataclasses.replace(recipe, **_given({"max_steps": steps}))

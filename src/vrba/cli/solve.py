@@ -5,36 +5,38 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from ..core import use_precision
-from ..pinn import Recipe, Solution
+from ..core import describe, use_precision
+from ..pinn import (
+    Recipe,
+    Solution,
+    best_of,
+    check_grid_file,
+    sentence_of_seeds,
+    summary_of_seeds,
+    unreadable_parts,
+)
 from ..pinn import solve as solve_problem
 from ..problems import Problem
-from ..runs import StopReason
+from ..runs import RunFolder, StopReason
 from ._base import UsageError
 from .flags import AbstractProblemCommand, File, Folder, Switch
 from .output import (
     as_json,
-    best_of,
-    check_new,
     exit_code,
     output_folder,
     print_how_to_resume,
     print_result,
     progress,
     reproducible_command,
-    sentence,
-    summary_of_all,
     write_page,
 )
 from .problem_argument import file_of, load_problem, name_of
 from .recipe import (
-    check_start,
     dtype_asked,
     dtype_of,
     load_start,
     new_recipe,
     resumed_recipe,
-    unreadable_parts,
 )
 
 
@@ -68,15 +70,17 @@ class Solve(AbstractProblemCommand):
             problem = None
             if self.target is not None:
                 problem = load_problem(self.target, self.param)
-            solutions, runs = _solve_all(self, problem)
-        best = best_of(solutions)
-        text = f"{sentence(solutions, best)} See {runs[best]}."
-        summary = lambda: as_json(summary_of_all(solutions, runs, best))
-        print_result(summary() if self.json else text)
-        for run in runs:
-            write_page(run, raises=self.debug)
+            solutions = _solve_all(self, problem)
+        best = solutions[best_of(solutions)]
+        if self.json:
+            print_result(as_json(summary_of_seeds(solutions)))
+        else:
+            print_result(f"{sentence_of_seeds(solutions)} See {best.run}.")
+        for solution in solutions:
+            if solution.run is not None:
+                write_page(solution.run, raises=self.debug)
         if self.export is not None:
-            solutions[best].export(self.export)
+            best.export(self.export)
         return exit_code([one.result["stop_reason"] for one in solutions])
 
 
@@ -88,21 +92,9 @@ def _check(flags: Solve) -> None:
     if flags.resume is not None:
         _check_resumed(flags)
     if flags.export is not None:
-        _check_export(flags.export)
+        check_grid_file(flags.export)
     for folder in [] if flags.out is None else _folders(flags, flags.out):
-        check_new(folder)
-
-
-def _check_export(path: Path) -> None:
-    """Raise if the file cannot be written; create its folder."""
-    if path.suffix not in (".npz", ".nc"):
-        raise UsageError(f"`--export {path}` must end in .npz or .nc.")
-    if path.is_dir():
-        raise UsageError(f"`--export {path}` is a folder: give a file.")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"`--export {path}` cannot be written: {error}.") from error
+        RunFolder(folder).check_free()
 
 
 def _check_resumed(flags: Solve) -> None:
@@ -117,27 +109,23 @@ def _check_resumed(flags: Solve) -> None:
         raise UsageError(f"`{wrong[0]}` cannot be changed with `--resume`.")
 
 
-def _solve_all(
-    flags: Solve, problem: Problem | None
-) -> tuple[list[Solution], list[Path]]:
+def _solve_all(flags: Solve, problem: Problem | None) -> list[Solution]:
     """One run for each seed, until one is interrupted."""
     if flags.resume is not None or problem is None:
         run = Path(flags.resume or "")
         recipe = resumed_recipe(flags.recipe, run)
-        return [_solve_one(flags, problem, recipe, flags.seed, run, None)], [run]
+        return [_solve_one(flags, problem, recipe, flags.seed, run, None)]
     recipe = new_recipe(flags.recipe, problem, flags.minutes, flags.init_from)
     start = None
     if flags.init_from is not None:
         start = load_start(flags.init_from, problem)
-        check_start(start, recipe, flags.init_from)
-    solutions, runs = [], []
+    solutions = []
     with output_folder(flags.out, Path("runs") / name_of(flags.target or "")) as out:
         for seed, run in enumerate(_folders(flags, out), start=flags.seed):
             solutions.append(_solve_one(flags, problem, recipe, seed, run, start))
-            runs.append(run)
             if solutions[-1].result["stop_reason"] == StopReason.interrupted:
                 break
-    return solutions, runs
+    return solutions
 
 
 def _solve_one(
@@ -174,7 +162,7 @@ def _resume_words(flags: Solve, recipe: Recipe, run: Path) -> list[str]:
     if flags.target is not None and file_of(flags.target) is not None:
         settings = [word for pair in flags.param for word in ("--param", pair)]
         words += [flags.target, *settings]
-    for part in unreadable_parts(recipe):
+    for part in unreadable_parts(describe(recipe)):
         words += [f"--{part}", str(getattr(flags.recipe, part))]
     if flags.resume is not None:
         steps = flags.recipe.steps

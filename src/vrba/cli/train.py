@@ -7,17 +7,16 @@ from typing import Annotated, Any
 from typing_extensions import override
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
-from ..compare import listed
+from ..compare import known_makers, listed
 from ..core import use_precision
 from ..data import open_pairs
 from ..operators import Operator, OperatorRecipe, train_operator
-from ..runs import TRAIN, RunFolder, stop_advice
+from ..runs import TRAIN, RunFolder
 from ._base import AbstractCommand, UsageError
-from .data import known_makers, open_target
-from .flags import Folder, Minutes, Name, Switch, check_minutes
+from .data import open_target
+from .flags import Folder, Minutes, Name, Switch
 from .output import (
     as_json,
-    check_new,
     exit_code,
     output_folder,
     print_how_to_resume,
@@ -77,7 +76,7 @@ class Train(AbstractCommand):
         minutes = operator.result["manifest"]["minutes"]
         print_how_to_resume(stop_reason, _resume_words(folder), minutes)
         text = f"{operator.sentence()} See {folder}."
-        print_result(as_json(_summary(operator, folder)) if self.json else text)
+        print_result(as_json(operator.summary()) if self.json else text)
         write_page(folder, raises=self.debug)
         return exit_code([stop_reason])
 
@@ -107,7 +106,6 @@ def _check(flags: Train) -> None:
             "Give training data: a file of pairs, or one of "
             f"{listed(known_makers())}; or resume a run with `--resume DIR`."
         )
-    check_minutes(flags.minutes)
     if flags.resume is not None:
         given: dict[str, Any] = dataclasses.asdict(flags.recipe)
         given |= {"out": flags.out, "seed": flags.seed or None, "steps": None}
@@ -115,21 +113,8 @@ def _check(flags: Train) -> None:
         if wrong:
             raise UsageError(f"`--{wrong[0]}` cannot be changed with `--resume`.")
     if flags.out is not None:
-        check_new(flags.out)
+        RunFolder(flags.out).check_free()
 
 
 def _resume_words(folder: Path) -> list[str]:
     return ["vrba", "train", "--resume", str(folder)]
-
-
-def _summary(operator: Operator, folder: Path) -> dict[str, Any]:
-    result, manifest = operator.result, operator.result["manifest"]
-    keys = ("step", "seconds", "selected_step", "errors", "stop_reason", "status")
-    kept = ("seed", "num_params", "weights_bytes", "data_file")
-    return {
-        "run": str(folder),
-        **{key: result[key] for key in keys},
-        **{key: manifest[key] for key in kept},
-        "message": stop_advice(result),
-        "dtype": operator.recipe.dtype,
-    }

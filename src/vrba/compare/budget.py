@@ -14,6 +14,8 @@ from ..operators import OperatorRecipe
 from ..optim import AbstractSolver
 from ..pinn import Evaluator, Recipe, Trainer
 from ..problems import Formulation, Problem
+from ..runs import LAST_SEED
+from ._base import UsageError
 
 _PROGRAM_BYTES = 700e6  # Python with JAX and compiled programs
 _COPIES = 4  # of the state of an optimizer during a step
@@ -28,6 +30,23 @@ _THREAD_VARIABLES = (
     "MKL_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
+
+
+def check_budget(
+    first_seed: int, num_seeds: int, minutes: float | int | None, diagnose: float | int
+) -> None:
+    """Raise if the seeds, the time limit or `diagnose` is out of range."""
+    if num_seeds < 1:
+        raise UsageError(f"`seeds` must be at least 1, got {num_seeds}.")
+    if not 0 <= first_seed <= LAST_SEED - num_seeds + 1:
+        raise UsageError(
+            f"`first_seed` and the last of `seeds` must be between 0 and {LAST_SEED}, "
+            f"got {first_seed} and {num_seeds} seeds."
+        )
+    if minutes is not None and not minutes > 0:
+        raise UsageError(f"`minutes` must be positive, got {minutes:g}.")
+    if not 0 <= diagnose <= 1:
+        raise UsageError(f"`diagnose` must be between 0 and 1, got {diagnose:g}.")
 
 
 def num_cores() -> int:

@@ -17,7 +17,7 @@ from ..operators import OperatorRecipe, default_operator_recipe
 from ..pinn import Recipe, default_recipe
 from ..problems import Formulation, Problem
 from ..report import markdown_table
-from ..runs import LAST_SEED, RunRecord
+from ..runs import RunRecord
 from ._base import (
     DEFAULT_MINUTES,
     DEFAULT_SEEDS,
@@ -25,7 +25,7 @@ from ._base import (
     Settings,
     UsageError,
 )
-from .budget import choose_jobs, num_cores, share_of_cores
+from .budget import check_budget, choose_jobs, num_cores, share_of_cores
 from .executors import InProcess, Made, Processes, make_runs
 from .folder import ComparisonFolder, ComparisonRecord, as_json, text_of
 from .methods import DataCase, Policies, ProblemCase, methods_of
@@ -142,7 +142,11 @@ def compare(
     default a temporary one. `resume=True` makes only the runs that are missing in
     `out`, and may have more seeds. Ctrl-C stops after the current step.
     """
-    _check(seeds, first_seed, minutes, out, resume)
+    check_budget(first_seed, seeds, minutes, diagnose)
+    if resume and out is None:
+        raise UsageError(
+            "`resume=True` needs the folder of the comparison: give `out`."
+        )
     if isinstance(problem, Problem) and (minutes, steps, recipe) == (None, None, None):
         minutes = DEFAULT_MINUTES
     case = case_of(problem, recipe, minutes, steps)
@@ -263,27 +267,6 @@ def _check_recipe(recipe: Any, kind: type) -> None:
     if not isinstance(recipe, kind):
         raise UsageError(
             f"`recipe` must be of type {kind.__name__}, got {type(recipe).__name__}."
-        )
-
-
-def check_seeds(first_seed: int, num_seeds: int) -> None:
-    """Raise if `num_seeds < 1` or the last seed exceeds `LAST_SEED`."""
-    if num_seeds < 1:
-        raise UsageError(f"`seeds` must be at least 1, got {num_seeds}.")
-    if not 0 <= first_seed <= LAST_SEED - num_seeds + 1:
-        raise UsageError(
-            f"All seeds must lie between 0 and {LAST_SEED}, got {num_seeds} from "
-            f"{first_seed} on."
-        )
-
-
-def _check(seeds: int, first_seed: int, minutes: Any, out: Any, resume: bool) -> None:
-    check_seeds(first_seed, seeds)
-    if minutes is not None and not minutes > 0:
-        raise UsageError(f"`minutes` must be positive, got {minutes}.")
-    if resume and out is None:
-        raise UsageError(
-            "`resume=True` needs the folder of the comparison: give `out`."
         )
 
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -26,7 +26,13 @@ from ..problems import Problem
 from ..runs import Silent, describe_problem
 from ._base import AbstractCase, RunTask, UsageError
 from .budget import operator_bytes, problem_bytes
-from .names import along_time, known_policies, known_potentials, make_policy, pick
+from .names import (
+    along_time,
+    known_policies,
+    known_potentials,
+    pick,
+    policy_from_words,
+)
 
 Policies = Sequence[Any] | Mapping[str, Any]
 
@@ -65,8 +71,7 @@ class ProblemCase(AbstractCase):
         if colon:
             potentials = {known: known for known in known_potentials()}
             potential = pick("potential", potential_word, potentials)
-        made = known_potentials()[potential]() if potential else None
-        found = make_policy(name, made, self.recipe.policy)
+        found = policy_from_words(name, potential, self.recipe.policy)
         return ":".join(filter(None, (name, potential))), self._with(found)
 
     def _with(self, policy: AbstractPolicy) -> Recipe:
@@ -125,7 +130,8 @@ class DataCase(AbstractCase):
         if not isinstance(policy, str):
             _check_policy(policy, Hybrid)
             changed = dataclasses.replace(self.recipe, policy=policy, batches=Drawn())
-            return _class_name(policy), self._checked(changed)
+            check_samples(changed, self.pairs)
+            return _class_name(policy), changed
         known = operator_methods()
         if ":" in policy:
             raise UsageError(
@@ -133,11 +139,9 @@ class DataCase(AbstractCase):
                 f"{', '.join(known)}."
             )
         name = pick("policy", policy, {one: one for one in known})
-        return name, self._checked(with_operator_method(self.recipe, name))
-
-    def _checked(self, recipe: OperatorRecipe) -> OperatorRecipe:
+        recipe = with_operator_method(self.recipe, name)
         check_samples(recipe, self.pairs)
-        return recipe
+        return name, recipe
 
     @override
     def num_bytes(self, recipe: OperatorRecipe) -> float:
@@ -159,6 +163,16 @@ class DataCase(AbstractCase):
     @override
     def load(self, folder: Path, recipe: OperatorRecipe | None = None) -> Operator:
         return Operator.load(folder, recipe)
+
+
+def known_weights() -> dict[str, Callable[[OperatorRecipe, Pairs], OperatorRecipe]]:
+    """Resolutions of the weights of operators by name."""
+    return {
+        "point": lambda recipe, pairs: recipe,
+        "time": operator_policies.weights_per_time,
+        "coarse": operator_policies.coarse_weights,
+        "half": operator_policies.half_precision_weights,
+    }
 
 
 def operator_methods() -> tuple[str, ...]:

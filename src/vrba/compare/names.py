@@ -8,7 +8,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any, TypeVar
 
-from .. import adapt, optim, problems
+from .. import adapt, data, models, operators, optim, problems
 from ..adapt import presets
 from ..core import kebab_case
 from ..pinn import Recipe, published
@@ -27,12 +27,17 @@ def pick(what: str, name: str, options: Mapping[str, _T], hint: str = "") -> _T:
     found = {_plain(option): value for option, value in options.items()}
     if _plain(name) in found:
         return found[_plain(name)]
-    close = difflib.get_close_matches(_plain(name), found, 1)
-    meant = [option for option in options if _plain(option) in close]
-    guess = f" Did you mean `{meant[0]}`?" if meant else ""
+    guess = did_you_mean(name, options)
     raise UsageError(
         f"There is no {what} `{name}`.{guess} There are: {listed(options)}.{hint}"
     )
+
+
+def did_you_mean(word: str, options: Iterable[str]) -> str:
+    """A sentence with the closest option, or nothing if none is close."""
+    plain = {_plain(option): option for option in options}
+    close = difflib.get_close_matches(_plain(word), plain, 1)
+    return f" Did you mean `{plain[close[0]]}`?" if close else ""
 
 
 def pick_some(what: str, names: str | None, options: Iterable[str]) -> tuple[str, ...]:
@@ -124,8 +129,36 @@ def known_recipes() -> dict[str, Callable[..., Recipe]]:
     return {
         kebab_case(name): make
         for name, make in vars(published).items()
-        if inspect.isfunction(make)
+        if inspect.isfunction(make) and make.__module__ == published.__name__
     }
+
+
+def known_makers() -> dict[str, type[data.AbstractMaker]]:
+    """Data generators by name."""
+    return named_in(data, data.AbstractMaker)
+
+
+def known_models() -> dict[str, type[models.AbstractOperatorArchitecture]]:
+    """Operator networks by name."""
+    return named_in(models, models.AbstractOperatorArchitecture)
+
+
+def known_losses() -> dict[str, type[operators.AbstractFunctionLoss]]:
+    """Operator losses by name."""
+    return named_in(operators, operators.AbstractFunctionLoss)
+
+
+def policy_from_words(
+    policy: str | None, potential: str | None, own: adapt.AbstractPolicy
+) -> adapt.AbstractPolicy:
+    """The policy of these names; without a policy, the recipe's `own` with the
+    potential."""
+    chosen = None
+    if potential is not None:
+        chosen = pick("potential", potential, known_potentials())()
+    if policy is not None:
+        return make_policy(policy, chosen, own)
+    return own if chosen is None else with_potential(own, chosen)
 
 
 def make_policy(
@@ -190,14 +223,17 @@ def _plain(name: str) -> str:
 
 def classes_in(room: ModuleType, base: type[_T]) -> list[type[_T]]:
     """The subclasses of `base` that a room exports and that can be built."""
-    marks = ("__abstractmethods__", "__abstractvars__", "__abstractclassvars__")
     return [
         kind
         for kind in vars(room).values()
-        if inspect.isclass(kind)
-        and issubclass(kind, base)
-        and not any(getattr(kind, mark, None) for mark in marks)
+        if inspect.isclass(kind) and issubclass(kind, base) and not missing_parts(kind)
     ]
+
+
+def missing_parts(kind: type) -> list[str]:
+    """The abstract methods and fields that a class does not define."""
+    marks = ("__abstractclassvars__", "__abstractmethods__", "__abstractvars__")
+    return [name for mark in marks for name in sorted(getattr(kind, mark, ()))]
 
 
 def named_in(room: ModuleType, base: type[_T]) -> dict[str, type[_T]]:

@@ -11,6 +11,7 @@ from jaxtyping import Float
 from ..core import InputError, as_floats, check_real
 
 PARTS = ("train", "valid", "test")
+_CHUNK = 20  # rows in memory at a time
 
 Axes = tuple[Float[np.ndarray, " _"], ...] | None
 Scattered = Float[np.ndarray, "points dim"] | None
@@ -70,6 +71,31 @@ class Pairs(eqx.Module):
     def quadrature(self) -> Float[np.ndarray, "*grid"]:
         """Return the quadrature weights of the output points, with mean one."""
         return quadrature_weights(self.axes, self.scattered)
+
+    def summary(self) -> dict[str, Any]:
+        """Shapes, sizes of the parts, and mean and deviation of the training set."""
+        found: dict[str, Any] = {
+            "inputs": list(self.inputs.shape),
+            "outputs": list(self.outputs.shape),
+            "coordinates": " ".join(self.names),
+            **{part: getattr(self, f"num_{part}") for part in PARTS},
+        }
+        for name in ("inputs", "outputs"):
+            mean, std = _moments(getattr(self, name), self.num_train)
+            found[f"mean of training {name}"] = mean
+            found[f"std of training {name}"] = std
+        return found | dict(self.provenance)
+
+
+def _moments(array: Any, num_rows: int) -> tuple[float, float]:
+    """Mean and standard deviation of the first rows, which need not fit in memory."""
+    count, mean, variance_sum = 0, 0.0, 0.0
+    for start in range(0, num_rows, _CHUNK):
+        part = np.asarray(array[start : min(start + _CHUNK, num_rows)], float)
+        gap, total = np.mean(part) - mean, count + part.size
+        variance_sum += np.var(part) * part.size + gap**2 * count * part.size / total
+        mean, count = mean + gap * part.size / total, total
+    return float(mean), float(np.sqrt(variance_sum / count))
 
 
 def output_points(axes: Axes, scattered: Scattered) -> Float[np.ndarray, "*grid dim"]:

@@ -25,6 +25,7 @@ from ..runs import (
     operator_sentence,
     save_complete,
     seed_array,
+    stop_advice,
 )
 from .layout import DataLayout, layout_from
 from .network import (
@@ -152,6 +153,19 @@ class Operator:
             rows = Samples.from_pairs(pairs, part, self.layout)
             network, size = self.network(params), self.recipe.batch_size
             return np.asarray(relative_errors(network, rows, size))
+
+    def summary(self) -> dict[str, Any]:
+        """The result as plain values."""
+        result, manifest = self.result, self.result["manifest"]
+        keys = ("step", "seconds", "selected_step", "errors", "stop_reason", "status")
+        kept = ("seed", "num_params", "weights_bytes", "data_file")
+        return {
+            "run": None if self.run is None else str(self.run),
+            **{key: result[key] for key in keys},
+            **{key: manifest[key] for key in kept},
+            "message": stop_advice(result),
+            "dtype": self.recipe.dtype,
+        }
 
     def sentence(self) -> str:
         """The result in one sentence."""

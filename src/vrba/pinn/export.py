@@ -14,14 +14,25 @@ def write_grid(
     path: Path, grid_fn: Callable[[], dict[str, np.ndarray]], names: tuple[str, ...]
 ) -> Path:
     """Write what `grid_fn` returns; `names` are the coordinates among its arrays."""
-    if path.suffix not in (".npz", ".nc"):
-        raise InputError(f"`path` must end in .npz or .nc, got `{path}`.")
+    check_grid_file(path)
     arrays = grid_fn()
     if path.suffix == ".nc":
         write_atomically(path, _netcdf_bytes(arrays, names))
     else:
         write_arrays(path, arrays, compressed=True)
     return path
+
+
+def check_grid_file(path: Path) -> None:
+    """Raise if the file cannot be written; create its folder."""
+    if path.suffix not in (".npz", ".nc"):
+        raise InputError(f"`path` must end in .npz or .nc, got `{path}`.")
+    if path.is_dir():
+        raise InputError(f"`path` must be a file, but `{path}` is a folder.")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"`{path}` cannot be written: {error}.") from error
 
 
 def _netcdf_bytes(arrays: dict[str, np.ndarray], names: tuple[str, ...]) -> bytes:

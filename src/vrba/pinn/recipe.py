@@ -1,7 +1,7 @@
 """The settings of a solve, and the default chosen from problem and time."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import equinox as eqx
@@ -10,7 +10,14 @@ import jax.numpy as jnp
 from jaxtyping import Array, Key
 
 from ..adapt import AbstractPolicy, Unbiased, presets
-from ..core import InputError, cast_floats, check_count, check_kind, use_precision
+from ..core import (
+    InputError,
+    cast_floats,
+    check_count,
+    check_kind,
+    rebuild,
+    use_precision,
+)
 from ..models import MLP, AbstractArchitecture, Embedding
 from ..optim import AbstractOptimizer, Adam, LevenbergMarquardt
 from ..problems import EQUATIONS, Formulation, Problem
@@ -218,6 +225,20 @@ def embedding_of(formulation: Formulation) -> Embedding:
     features = formulation.fourier_features
     waves = tuple(features.get(name, 0) for name in domain.coordinates)
     return Embedding(lower, upper, modes, waves)
+
+
+def unreadable_parts(described: Mapping[str, Any]) -> list[str]:
+    """The parts of a described recipe that hold functions, so `rebuild` rejects them:
+    the optimizer, the policy, or both."""
+
+    def is_readable(part: str) -> bool:
+        try:
+            rebuild(described[part], known_classes())
+        except InputError:
+            return False
+        return True
+
+    return [part for part in ("optimizer", "policy") if not is_readable(part)]
 
 
 def known_classes() -> dict[str, type]:

@@ -2,7 +2,6 @@
 
 import html
 import inspect
-import itertools
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,6 +31,7 @@ from ..runs import (
     load_best,
     save_complete,
     solution_sentence,
+    stop_advice,
 )
 from .accuracy import (
     errors_of,
@@ -195,16 +195,20 @@ class Solution(eqx.Module):
         path: str | os.PathLike[str],
         problem: Problem | None = None,
         recipe: Recipe | None = None,
+        *,
+        allow_change: bool = False,
     ) -> "Solution":
         """Read a run folder, also of a run that goes on. It runs no code of the folder.
 
         Give the problem if it is your own, and the recipe if it holds functions.
+        `allow_change=True` accepts a problem that differs from that of the run.
         """
         folder = RunFolder(path)
         manifest = folder.read_manifest(SOLVE)
         evaluator = evaluator_from(manifest, problem, path, recipe)
         found = evaluator.formulation.problem
-        check_same_problem(manifest, found, path, ("name", "settings"))
+        if not allow_change:
+            check_same_problem(manifest, found, path, ("name", "settings"))
         with use_precision(evaluator.recipe.dtype):
             template = evaluator.initial_params()
             (best, last), result = load_best(folder, template)
@@ -215,6 +219,23 @@ class Solution(eqx.Module):
         result = result | {"manifest": manifest}
         record, path = folder.record(), folder.path
         return Solution(evaluator, best, last, record, result, path)
+
+    def summary(self) -> dict[str, Any]:
+        """The result as plain values."""
+        result = self.result
+        keys = ("step", "seconds", "selected_step", "residual_l2", "residual_max")
+        return {
+            "run": None if self.run is None else str(self.run),
+            "problem": type(self.problem).__name__,
+            **{key: result[key] for key in (*keys, "stop_reason", "status")},
+            "message": stop_advice(result),
+            "residuals": result["residuals"],
+            "unknowns": result["unknowns"],
+            "errors": result.get("errors"),
+            "seed": self.evaluator.seed,
+            "dtype": self.recipe.dtype,
+            "num_params": result["manifest"]["num_params"],
+        }
 
     def sentence(self) -> str:
         """The result in one sentence."""
@@ -274,21 +295,6 @@ class Solution(eqx.Module):
                 f"The solution takes {len(names)} coordinates, {', '.join(names)}, got "
                 f"{len(coordinates)}."
             )
-
-
-def disagreement(solutions: list[Solution]) -> float:
-    """The largest L2 distance between two solutions of one problem, relative to their
-    mean: an indicator of accuracy without a reference."""
-    values = []
-    for solution in solutions:
-        grid = solution.grid()
-        fields = solution.problem.fields
-        values.append(np.concatenate([np.ravel(grid[name]) for name in fields]))
-    is_inside = ~np.all(np.isnan(values), axis=0)
-    values = [value[is_inside] for value in values]
-    pairs = itertools.combinations(values, 2)
-    largest = max((float(np.linalg.norm(a - b)) for a, b in pairs), default=0.0)
-    return largest / float(np.linalg.norm(np.mean(values, axis=0)))
 
 
 def evaluator_from(

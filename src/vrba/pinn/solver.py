@@ -110,7 +110,22 @@ def _new_evaluator(problem, recipe, seed, minutes, init_from) -> Evaluator:
             else:  # the network that training starts from
                 recipe = default_recipe(formulation, minutes, model=similar.model)
                 recipe = dataclasses.replace(recipe, dtype=similar.dtype)
-        return Evaluator(formulation, with_max_steps(recipe, minutes), seed)
+        evaluator = Evaluator(formulation, with_max_steps(recipe, minutes), seed)
+        if init_from is not None:
+            _check_same_shapes(init_from, evaluator)
+        return evaluator
+
+
+def _check_same_shapes(init_from: Solution, evaluator: Evaluator) -> None:
+    """Raise if the parameters of a solution do not fit the recipe's network."""
+    shapes = lambda tree: [leaf.shape for leaf in jax.tree.leaves(tree)]
+    own = shapes(jax.eval_shape(evaluator.initial_params))
+    if shapes(init_from.params) != own:
+        raise InputError(
+            f"`init_from` has the network {init_from.recipe.model} with parameters of "
+            f"shapes {shapes(init_from.params)}, but the recipe has "
+            f"{evaluator.recipe.model} with {own}: use the same network."
+        )
 
 
 def _reopen(
@@ -133,23 +148,13 @@ def _reopen(
 
 def _initial_state(trainer: Trainer, init_from: Solution | None) -> TrainState:
     """A state with random parameters, or those of another solution."""
-    params = None if init_from is None else _fitting_params(init_from, trainer)
+    params, dtype = None, trainer.recipe.dtype
+    if init_from is not None:
+        cast = lambda leaf: jnp.asarray(leaf, dtype)
+        params = jax.tree.map(cast, init_from.params)
     state = trainer.init(params)
     _check_finite(trainer, state)
     return state
-
-
-def _fitting_params(init_from: Solution, trainer: Trainer) -> Any:
-    """The parameters of another solution, if the recipe's network has that shape."""
-    shapes = lambda tree: [leaf.shape for leaf in jax.tree.leaves(tree)]
-    own = jax.eval_shape(trainer.evaluator.initial_params)
-    if shapes(own) != shapes(init_from.params):
-        raise InputError(
-            f"`init_from` has a network of {shapes(init_from.params)}, the recipe one "
-            f"of {shapes(own)}: give the recipe of that solution."
-        )
-    dtype = trainer.recipe.dtype
-    return jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype), init_from.params)
 
 
 def _check_finite(trainer: Trainer, state: TrainState) -> None:

@@ -5,9 +5,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from string import Template
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from matplotlib.figure import Figure
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 PAGE = "report.html"
 
@@ -26,7 +27,7 @@ class Picture(NamedTuple):
     name: str
     title: str
     caption: str
-    figure: Figure
+    figure: "Figure"
 
 
 class Page(NamedTuple):

@@ -22,10 +22,7 @@ from ..core import (
 FORMAT_VERSION = 1
 INTERNAL_KEYS = ("checksum", "stage")  # of a checkpoint's header
 SOLVE, TRAIN = "solve", "train"
-_COMMANDS = {
-    SOLVE: "`vrba solve`: read it with `vrba.Solution.load`",
-    TRAIN: "`vrba train`: read it with `vrba.Operator.load`",
-}
+_READERS = {SOLVE: "vrba.Solution.load", TRAIN: "vrba.Operator.load"}
 _REQUIRED = {
     SOLVE: {
         "problem": ("name", "settings", "is_shipped"),
@@ -103,7 +100,11 @@ class RunFolder:
                 f"`{self.manifest_file}` is damaged: its `kind` is {found!r}."
             )
         if kind is not None and found != kind:
-            raise InputError(f"`{self.path}` is a run of {_COMMANDS[found]}.")
+            raise InputError(
+                f"`{self.path}` is a run of `vrba {found}`: read it with "
+                f"`{_READERS[found]}`, or resume it with `vrba {found} --resume "
+                f"{self.path}`."
+            )
         self._check_complete(manifest, _REQUIRED[found])
         return manifest
 

@@ -1,4 +1,4 @@
-"""The examples say what they do, and do it, with a small budget."""
+"""The examples run with a small budget."""
 
 import dataclasses
 import importlib.util
@@ -13,7 +13,7 @@ from tests.pinn.cases import Decay, tiny_recipe
 from vrba.cli.problem_argument import load_problem
 from vrba.runs import Silent
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 # fast_wave is `Advection` without `FourierFeatures`
 PROBLEMS = ["my_pde", "sweep", "inverse", "operator_from_equation"]
 
