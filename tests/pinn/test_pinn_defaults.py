@@ -52,7 +52,7 @@ def test_the_host_solver_does_read_arrays():
 
 def num_params(width):
     recipe = tiny_recipe(model=vrba.MLP(width=width))
-    return Trainer(Evaluator(Formulation(Decay()), recipe, 0)).num_params
+    return Evaluator(Formulation(Decay()), recipe, 0).num_params
 
 
 def test_large_networks_get_an_optimizer_without_a_matrix():

@@ -311,7 +311,7 @@ def test_a_start_brings_its_network():
     wide = solve(recipe=tiny_recipe(model=vrba.MLP(width=7, depth=1), max_steps=1))
     found = vrba.solve(Decay(), init_from=wide, minutes=1e-5, callback=Silent())
     assert found.recipe.model == vrba.MLP(width=7, depth=1)
-    with pytest.raises(ValueError, match=r"`init_from` has a network of \[\(7, 1\)"):
+    with pytest.raises(ValueError, match=r"`init_from` has the network MLP\(width=7"):
         solve(init_from=wide)
 
 

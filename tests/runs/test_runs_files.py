@@ -151,9 +151,9 @@ def test_settings_come_back_from_json(name):
 def test_what_cannot_come_back_says_so():
     policy = vrba.Sampling(vrba.adapt.Custom(lambda s: s**2))
     described = json.loads(json.dumps(describe(vrba.Recipe(policy=policy))))
-    with pytest.raises(ValueError, match="give it again"):
+    with pytest.raises(ValueError, match="Pass the recipe"):
         rebuild(described, known_classes())
-    with pytest.raises(ValueError, match="`Unheard` is not known"):
+    with pytest.raises(ValueError, match="names the class `Unheard`"):
         rebuild({"class": "Unheard"}, known_classes())
     with pytest.raises(ValueError, match="another version"):
         rebuild({"class": "Quadratic", "more": 1}, known_classes())

@@ -67,8 +67,10 @@ def make_data(
     given = pick(f"scale of {target}", scale, kind.scales)
     maker = kind(**(given | parse_settings(kind, settings)))
     name = f"{kebab_case(kind.__name__)}-{scale}"
+    path = out or Path("data") / f"{name}.h5"
+    if path.exists():
+        return write_pairs(maker, path)  # raises if it holds other data
     with Bar(f"Making {name}") as bar:
-        path = out or Path("data") / f"{name}.h5"
         return write_pairs(maker, path, on_progress=bar.update)
 
 

@@ -83,7 +83,8 @@ def _check_optimizer(recipe: OperatorRecipe) -> None:
     if isinstance(schedule, Cosine) and recipe.max_steps > schedule.num_steps:
         raise InputError(
             f"`max_steps` is {recipe.max_steps}, but the learning rate is zero from "
-            f"step {schedule.num_steps} on: make both equal."
+            f"step {schedule.num_steps} on: use at most {schedule.num_steps} steps, or "
+            "start a new run with a longer schedule."
         )
 
 

@@ -119,13 +119,13 @@ def _new_evaluator(problem, recipe, seed, minutes, init_from) -> Evaluator:
 def _check_same_shapes(init_from: Solution, evaluator: Evaluator) -> None:
     """Raise if the parameters of a solution do not fit the recipe's network."""
     shapes = lambda tree: [leaf.shape for leaf in jax.tree.leaves(tree)]
-    own = shapes(jax.eval_shape(evaluator.initial_params))
-    if shapes(init_from.params) != own:
-        raise InputError(
-            f"`init_from` has the network {init_from.recipe.model} with parameters of "
-            f"shapes {shapes(init_from.params)}, but the recipe has "
-            f"{evaluator.recipe.model} with {own}: use the same network."
-        )
+    if shapes(init_from.params) == shapes(jax.eval_shape(evaluator.initial_params)):
+        return
+    raise InputError(
+        f"`init_from` has the network {init_from.recipe.model}, but the recipe has "
+        f"{evaluator.recipe.model}: use the same network, and a problem with as many "
+        "coordinates and fields."
+    )
 
 
 def _reopen(
