@@ -27,14 +27,14 @@ from ..compare import (
     resume_in_processes,
     text_of,
 )
-from ..core import InputError, use_precision
+from ..core import use_precision
 from ..data import open_pairs
 from ..operators import default_operator_recipe
 from ..pinn import Recipe
 from ..report import PAGE
 from ._base import DONE, FAILED, INTERRUPTED, UsageError
 from .data import data_file
-from .flags import AbstractProblemCommand, Count, Name, Only, in_flags
+from .flags import AbstractProblemCommand, Count, Name, Only
 from .output import as_json, free_folder, print_result, write_page
 from .problem_argument import load_problem, name_of
 from .recipe import OperatorFlags, dtype_asked, new_operator_recipe, new_recipe
@@ -42,7 +42,6 @@ from .recipe import OperatorFlags, dtype_asked, new_operator_recipe, new_recipe
 _POLICIES = f"POLICY or POLICY:POTENTIAL: {listed(known_policies())}; "
 _POLICIES += f"with --data {', '.join(operator_methods())}"
 _DATA = f"Train operators on a file of pairs, or on {listed(known_makers())}"
-_FLAGS = {"policies": "--policies", "batch_size": "--batch", "seeds": "--seeds"}
 _WITH_RESUME = ("target", "data", "resume", "only", "jobs", "seeds", "json", "debug")
 _ONLY_DATA = ("scale", "model", "batch")
 _SHARED = ("steps", "resample_every", "dtype")  # by problems and data
@@ -126,10 +125,7 @@ def _dtype(flags: Compare) -> str:
 def _begin(flags: Compare) -> Made:
     case, run_flags = _case_and_flags(flags)
     words = None if flags.policies is None else flags.policies.split(",")
-    try:
-        recipes = methods_of(case, words)
-    except InputError as error:
-        raise UsageError(in_flags(str(error), _FLAGS)) from error
+    recipes = methods_of(case, words)
     target = flags.data or flags.target or ""
     name = name_of(target) if flags.data is None else Path(target).stem
     out = flags.out or free_folder(Path("runs") / f"compare-{name}")

@@ -9,14 +9,12 @@ from typing_extensions import override
 from tyro.conf import Positional, arg
 
 from ..compare import as_json, listed
-from ..core import InputError
 from ..paper import ALL, known_items, reproduce
 from ._base import DONE, FAILED, INTERRUPTED, AbstractCommand, UsageError
-from .flags import Count, Folder, Switch, in_flags
+from .flags import Count, Folder, Switch
 from .output import print_result
 
 _ITEMS = f"{listed(known_items())}, or {ALL}"
-_FLAGS = {"seeds": "--seeds", "jobs": "--jobs", "only": "--only"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,19 +60,16 @@ class Reproduce(AbstractCommand):
             raise UsageError(
                 "`--table` makes no runs, and `--only` chooses them: leave one out."
             )
-        try:
-            found = reproduce(
-                self.item,
-                self.scale,
-                self.seeds,
-                jobs=self.jobs,
-                out="runs/reproduce" if self.out is None else self.out,
-                only=self.only,
-                makes_runs=not self.table,
-                raises=self.debug,
-            )
-        except InputError as error:
-            raise UsageError(in_flags(str(error), _FLAGS)) from error
+        found = reproduce(
+            self.item,
+            self.scale,
+            self.seeds,
+            jobs=self.jobs,
+            out="runs/reproduce" if self.out is None else self.out,
+            only=self.only,
+            makes_runs=not self.table,
+            raises=self.debug,
+        )
         text = str(found)
         if self.json:
             content = {"folder": str(found.folder), "items": found.results}
