@@ -270,5 +270,5 @@ def test_wrappers_by_name_go_around_the_default():
     assert along_time(causal, ("x", "t")).axis == 1
     with pytest.raises(ValueError, match="needs a coordinate `t`.*x, y"):
         along_time(causal, ("x", "y"))
-    with pytest.raises(ValueError, match="goes around another"):
+    with pytest.raises(ValueError, match="wraps another policy"):
         make_policy("windows", None, None)
