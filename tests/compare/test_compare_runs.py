@@ -576,6 +576,28 @@ def test_share_of_the_machine(monkeypatch):
     assert "JAX_COMPILATION_CACHE_DIR" not in found and "PATH" in found
 
 
+def test_memory_is_that_of_the_state_and_of_the_solver():
+    """Matrices of second order are counted where they are: in the state of a
+    quasi-Newton method, in the solver of Levenberg-Marquardt, also in a sequence."""
+    optim, problem = vrba.optim, vrba.problems.Heat()
+    wide = dataclasses.replace(RECIPE, model=vrba.MLP(width=16, depth=2))
+    num_params = Trainer(Formulation(problem), wide, 0).num_params
+    size = 8 * num_params**2
+
+    def needed(optimizer):
+        recipe = dataclasses.replace(wide, optimizer=optimizer)
+        return budget.problem_bytes(problem, recipe)
+
+    adam = needed(optim.Adam())
+    cholesky = optim.LevenbergMarquardt(solver=optim.Cholesky())
+    free = optim.LevenbergMarquardt(solver=optim.ConjugateGradients())
+    assert needed(optim.QuasiNewton()) - adam > 3 * size
+    assert needed(cholesky) - needed(free) == cholesky.solver.num_matrices * size
+    first = optim.Stage(optim.Adam(), optim.AfterSteps(3))
+    assert needed(optim.Sequence(first, cholesky)) >= needed(cholesky)
+    assert abs(needed(free) - adam) < size
+
+
 def test_free_memory_is_less_than_all():
     total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     assert 0 < budget.free_bytes() < total

@@ -1,4 +1,4 @@
-"""What can be called by name, found by looking at what the rooms export."""
+"""Words to objects: everything the rooms export can be called by name."""
 
 import dataclasses
 import difflib
@@ -18,12 +18,12 @@ _T = TypeVar("_T")
 
 
 def listed(options: Iterable[str]) -> str:
-    """Their names, for a message."""
+    """Names in a message: `a, b, c`."""
     return ", ".join(sorted(options)) or "none"
 
 
 def pick(what: str, name: str, options: Mapping[str, _T], hint: str = "") -> _T:
-    """The option of this name, whatever its case, with `-`, `_` or nothing between."""
+    """The option of this name, ignoring case, `-` and `_`; raise if there is none."""
     found = {_plain(option): value for option, value in options.items()}
     if _plain(name) in found:
         return found[_plain(name)]
@@ -41,7 +41,7 @@ def did_you_mean(word: str, options: Iterable[str]) -> str:
 
 
 def pick_some(what: str, names: str | None, options: Iterable[str]) -> tuple[str, ...]:
-    """Those of `A,B`; all if nothing is said."""
+    """The options named in `A,B`; all if `names` is `None`."""
     known = {option: option for option in options}
     if names is None:
         return tuple(known)
@@ -52,7 +52,7 @@ def pick_some(what: str, names: str | None, options: Iterable[str]) -> tuple[str
 
 
 def known_problems() -> dict[str, type[problems.Problem]]:
-    """The problems that come with the package."""
+    """The problems of the package."""
     return named_in(problems, problems.Problem)
 
 
@@ -63,7 +63,7 @@ def known_potentials() -> dict[str, Callable[[], adapt.AbstractPotential]]:
 
 
 def known_optimizers() -> dict[str, Callable[[], optim.AbstractOptimizer]]:
-    """Optimizers that need no arguments, rules of quasi-Newton among them."""
+    """Optimizers that need no arguments, and quasi-Newton updates."""
     found: dict[str, Callable[[], Any]] = {}
     for kind in classes_in(optim, optim.AbstractOptimizer):
         if not required_by(kind):
@@ -82,8 +82,7 @@ def known_optimizers() -> dict[str, Callable[[], optim.AbstractOptimizer]]:
 
 
 def known_policies() -> dict[str, Callable[..., adapt.AbstractPolicy]]:
-    """Presets, and policies for points that need no more than a potential, or another
-    policy."""
+    """Presets, and policies for points that need only a potential or another policy."""
     found: dict[str, Callable[..., Any]] = {}
     for kind in classes_in(adapt, adapt.AbstractPolicy):
         is_for_operators = issubclass(kind, adapt.AbstractTilting) and not issubclass(
@@ -99,12 +98,12 @@ def known_policies() -> dict[str, Callable[..., adapt.AbstractPolicy]]:
 
 
 def recipe_policy(policy: adapt.AbstractPolicy) -> adapt.AbstractPolicy:
-    """The recipe's own: points drawn by their residual, as the optimizer needs it."""
+    """The recipe's own policy: adaptive sampling that suits the optimizer."""
     return policy
 
 
 def unbiased_policy(policy: adapt.AbstractPolicy) -> adapt.AbstractPolicy:
-    """The recipe's own, with weights that undo the bias of its draws."""
+    """The recipe's own policy, with weights that make its sampling unbiased."""
     inner = getattr(policy, "policy", None)
     changes: dict[str, Any] = {"correction": adapt.Unbiased()}
     if inner is not None:
@@ -112,10 +111,10 @@ def unbiased_policy(policy: adapt.AbstractPolicy) -> adapt.AbstractPolicy:
     elif not isinstance(policy, adapt.Sampling):
         name = type(policy).__name__
         raise UsageError(
-            f"The policy `{name}` of the recipe changes what is minimised by its "
-            "weights, which a correction for its draws would not undo: leave `--policy "
-            "vrba-unbiased` out, or take a recipe that draws, as `--recipe "
-            "ssbroyden-sampling` does."
+            f"The policy `{name}` of the recipe changes the objective by its weights, "
+            "so correcting its sampling does not make it unbiased: leave out `--policy "
+            "vrba-unbiased`, or take a recipe that samples, such as `--recipe "
+            "ssbroyden-sampling`."
         )
     return dataclasses.replace(policy, **changes)
 
@@ -168,14 +167,14 @@ def make_policy(
 ) -> adapt.AbstractPolicy:
     """The policy of this name, with the potential where it takes one.
 
-    One that needs another policy is put around `wrapped`, that of the recipe, unless
-    that is such a one.
+    A policy that needs another one wraps `wrapped`, the policy of the recipe, unless
+    that is one of its kind already.
     """
     make = pick("policy", name, known_policies())
     if "policy" in required_by(make):
         if wrapped is None:
             raise UsageError(
-                f"The policy `{name}` goes around another, which cannot be read from "
+                f"The policy `{name}` wraps another policy, which cannot be read from "
                 "the folder: resume this run from Python."
             )
         is_there = inspect.isclass(make) and isinstance(wrapped, make)
@@ -206,12 +205,12 @@ def with_potential(
 def along_time(
     policy: adapt.AbstractTimed, coordinates: tuple[str, ...]
 ) -> adapt.AbstractTimed:
-    """The same policy, which looks at the coordinate `t`."""
+    """The same policy, with the axis of the coordinate `t`."""
     if "t" not in coordinates:
         name = kebab_case(type(policy).__name__)
         raise UsageError(
-            f"The policy `{name}` needs a coordinate `t`, but those of the problem are "
-            f"{', '.join(coordinates)}."
+            f"The policy `{name}` needs a coordinate `t`, but the coordinates of the "
+            f"problem are {', '.join(coordinates)}."
         )
     axis: dict[str, Any] = {"axis": coordinates.index("t")}
     return dataclasses.replace(policy, **axis)
@@ -237,12 +236,12 @@ def missing_parts(kind: type) -> list[str]:
 
 
 def named_in(room: ModuleType, base: type[_T]) -> dict[str, type[_T]]:
-    """The same by the names that are typed."""
+    """The subclasses of `base` that a room exports, by kebab-case name."""
     return {kebab_case(kind.__name__): kind for kind in classes_in(room, base)}
 
 
 def required_by(make: Callable[..., Any]) -> set[str]:
-    """The arguments that must be given; any number of them counts as one."""
+    """The arguments without a default; `*arguments` count as one."""
     return {
         name
         for name, parameter in inspect.signature(make).parameters.items()
