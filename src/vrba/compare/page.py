@@ -21,9 +21,9 @@ from ..report import (
     folder_of,
     links,
     paragraph,
-    plot_arms_dynamics,
-    plot_arms_errors,
-    plot_arms_over_time,
+    plot_methods_dynamics,
+    plot_methods_errors,
+    plot_methods_over_time,
     plot_comparison,
     table,
     write_page,
@@ -130,7 +130,7 @@ def pictures_of(comparison: ComparisonRecord) -> list[Picture]:
     records = comparison.records()
     drawn = {
         "comparison": plot_comparison(records, comparison.measure, comparison.label),
-        "dynamics": plot_arms_dynamics(records),
+        "dynamics": plot_methods_dynamics(records),
     }
     drawn |= _operator_figures(comparison) if comparison.is_operator else {}
     return [
@@ -151,8 +151,8 @@ def _operator_figures(comparison: ComparisonRecord) -> dict[str, Figure | None]:
         for method, runs in comparison.runs.items()
     }
     return {
-        "errors": plot_arms_errors(errors),
-        "errors-over-time": plot_arms_over_time(times),
+        "errors": plot_methods_errors(errors),
+        "errors-over-time": plot_methods_over_time(times),
     }
 
 
