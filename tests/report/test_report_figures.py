@@ -9,10 +9,10 @@ from vrba.diagnose import find_stages
 from vrba.report import (
     RunFigure,
     figures_of,
-    plot_methods_dynamics,
     plot_curves,
     plot_drawn,
     plot_dynamics,
+    plot_methods_dynamics,
     plot_residual,
     plot_solution,
     plot_weights,
@@ -152,7 +152,10 @@ def test_without_arrays_there_is_no_figure(plot):
 
 
 def test_methods_have_variance_and_ratio():
-    methods = {"uniform": [make_record(seed=s) for s in (0, 1)], "vrba": [make_record()]}
+    methods = {
+        "uniform": [make_record(seed=s) for s in (0, 1)],
+        "vrba": [make_record()],
+    }
     figure = plot_methods_dynamics(methods)
     assert [labels(axes) for axes in figure.axes] == [["uniform", "vrba"]] * 3
     assert all(len(axes.collections) == 2 for axes in figure.axes)

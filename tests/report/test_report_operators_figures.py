@@ -14,11 +14,11 @@ from tests.report.operator_cases import (
 from vrba.report import (
     format_number,
     plot_adaptivity,
-    plot_methods_errors,
-    plot_methods_over_time,
     plot_error_distribution,
     plot_errors_over_time,
     plot_functions,
+    plot_methods_errors,
+    plot_methods_over_time,
 )
 from vrba.report.figures._cuts import cuts_of, output_axes
 

@@ -74,6 +74,8 @@ def write_report(source: Any, out: str | os.PathLike[str] | None = None) -> Path
         return _write_runs(source, out)
     if isinstance(source, RunRecord):
         return write_run_report(source, out)
+    if isinstance(getattr(source, "record", None), ComparisonRecord):
+        return source.write_report(out)  # a `Comparison`
     path = folder_of(source)
     if ComparisonFolder(path).file.exists():
         return write_comparison_report(ComparisonRecord.read(path), Path(out or path))
