@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import vrba
+from vrba.compare import DataCase
 from vrba.core import InputError
 
 
@@ -33,3 +34,14 @@ def test_operators_are_compared_in_python():
 def test_the_recipe_is_of_an_operator():
     with pytest.raises(InputError, match="must be of type OperatorRecipe, got Recipe"):
         vrba.compare(make_pairs(), recipe=vrba.Recipe())
+
+
+def test_policies_of_operators_have_weights_of_points():
+    pairs = make_pairs()
+    recipe = vrba.operators.default_operator_recipe(pairs, 2)
+    case = DataCase(pairs, recipe)
+    name, found = case.method(vrba.adapt.Hybrid(vrba.Quadratic()))
+    assert name == "hybrid"
+    assert found.policy.potential == vrba.Quadratic()
+    with pytest.raises(InputError, match="has Sampling, which has no weights for"):
+        case.method(vrba.Sampling(vrba.Quadratic()))

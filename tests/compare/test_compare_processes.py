@@ -19,7 +19,8 @@ from tests.compare.cases import (
     runs_in_this_process,
 )
 from vrba.compare import executors, failure_message
-from vrba.compare.executors import Command, run_processes
+
+Command = executors.Command
 
 
 @pytest.mark.slow
@@ -65,7 +66,7 @@ def test_a_number_of_tasks_runs_at_a_time(scripts, tmp_path):
     tasks = [
         Command(str(k), (text,), tmp_path / f"{k}") for k, text in enumerate(texts)
     ]
-    is_stopped = run_processes(
+    is_stopped = executors.run_processes(
         tasks,
         jobs=2,
         num_threads=1,
@@ -91,7 +92,7 @@ def test_signal_stops_all_tasks(scripts, tmp_path):
 
     thread = threading.Thread(target=press)
     thread.start()
-    is_stopped = run_processes(
+    is_stopped = executors.run_processes(
         tasks,
         jobs=2,
         num_threads=1,

@@ -10,9 +10,9 @@ from vrba.compare import (
     ComparisonRecord,
     Settings,
     comparison_rows,
+    tables,
     write_report,
 )
-from vrba.compare.tables import result_of, summarise
 from vrba.core import BrokenFileError, InputError
 from vrba.report import format_number, markdown_table
 from vrba.runs import RunRecord
@@ -145,13 +145,13 @@ def make_runs(path, methods=("uniform", "quadratic")):
 def test_results_of_operators_are_errors_on_the_test_set():
     make_errors = operator_cases.make_errors
     results = [
-        result_of(
+        tables.result_of(
             method, seed, operator_cases.make_result(make_errors(seed=seed, size=size))
         )
         for method, size in (("uniform", 1e-3), ("quadratic", 5e-4))
         for seed in (0, 1, 2)
     ]
-    found = summarise(["uniform", "quadratic"], "uniform", results)
+    found = tables.summarise(["uniform", "quadratic"], "uniform", results)
     assert found["measure"].startswith("relative L2 error on the test set")
     assert found["against_baseline"]["quadratic"]["median"] == pytest.approx(0.5)
     assert found["floor"] == 0 and "validation" in results[0]

@@ -10,17 +10,25 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from vrba.compare import ComparisonFolder, Settings, as_json, budget, text_of
-from vrba.compare.executors import Progress
-from vrba.compare.folder import version_warnings
-from vrba.compare.tables import summarise
+from vrba.compare import (
+    ComparisonFolder,
+    Settings,
+    as_json,
+    budget,
+    executors,
+    folder,
+    tables,
+    text_of,
+)
 from vrba.core import append_line
 from vrba.report import Board
+
+summarise = tables.summarise
 
 
 def test_terminal_shows_the_progress_of_runs(tmp_path):
     settings = Settings("solve", "decay.py", (), ("rad", "rba"), 0, 1, {}, 1)
-    progress = Progress(ComparisonFolder(tmp_path / "seen"), settings)
+    progress = executors.Progress(ComparisonFolder(tmp_path / "seen"), settings)
     stream = io.StringIO()
     progress.board = Board(Console(file=stream, force_terminal=True, width=80))
     first, second = progress.missing_tasks(settings.methods)
@@ -93,8 +101,10 @@ def test_a_warning_names_unequal_numbers_of_steps(steps, has_warning):
 
 def test_a_warning_names_several_versions():
     one, other = {"vrba": "1", "jax": "1"}, {"vrba": "1", "jax": "2"}
-    assert version_warnings([]) == version_warnings([one]) == []
-    assert version_warnings([one, other])[0].startswith("2 versions of the program")
+    assert folder.version_warnings([]) == folder.version_warnings([one]) == []
+    assert folder.version_warnings([one, other])[0].startswith(
+        "2 versions of the program"
+    )
 
 
 def test_an_infinite_ratio_is_written_as_null():

@@ -12,6 +12,7 @@ from tests.report.operator_cases import (
     make_scattered_fields,
 )
 from vrba.report import (
+    figures,
     format_number,
     plot_adaptivity,
     plot_error_distribution,
@@ -20,8 +21,8 @@ from vrba.report import (
     plot_methods_errors,
     plot_methods_over_time,
 )
-from vrba.report.figures._cuts import cuts_of, output_axes
 
+cuts_of, output_axes = figures._cuts.cuts_of, figures._cuts.output_axes
 ERRORS = make_errors()
 LEVELS = {"p50": 50, "p95": 95, "p99": 99, "max": 100}
 
@@ -97,7 +98,10 @@ def test_time_is_cut_at_its_end_and_where_the_error_is_largest(names):
 def test_what_is_cut_depends_on_the_coordinates():
     fields = make_grid_fields(ERRORS)
     error = np.ones((24, 20, 11))
-    assert [cut.place for cut in cuts_of(fields, error)] == ["t = 1", "t = 0"]
+    assert [cut.place for cut in cuts_of(fields, error)] == [
+        "t = 1",
+        "t = 0",
+    ]
     (cut,) = cuts_of(fields, error * fields["t"])  # both times are one
     assert cut.place == "t = 1" and list(cut.axes) == ["x", "y"]
     assert error[cut.ids].shape == (24, 20)

@@ -11,7 +11,6 @@ from tyro.conf import arg
 from .. import models, operators, pinn
 from ..adapt import AbstractPolicy, AbstractPotential, AbstractTimed
 from ..compare import (
-    along_time,
     known_optimizers,
     known_potentials,
     known_recipes,
@@ -22,6 +21,7 @@ from ..compare import (
     pick,
     with_operator_method,
     with_potential,
+    with_time_axis,
 )
 from ..core import InputError, describe, rebuild, use_precision
 from ..data import Pairs
@@ -65,7 +65,7 @@ def new_recipe(
     recipe = _with_flags(base, flags)
     if not isinstance(recipe.policy, AbstractTimed):
         return recipe
-    policy = along_time(recipe.policy, problem.domain.coordinates)
+    policy = with_time_axis(recipe.policy, problem.domain.coordinates)
     return dataclasses.replace(recipe, policy=policy)
 
 

@@ -32,7 +32,6 @@ from .methods import ProblemCase as ProblemCase
 from .methods import methods_of as methods_of
 from .methods import operator_methods as operator_methods
 from .methods import with_operator_method as with_operator_method
-from .names import along_time as along_time
 from .names import classes_in as classes_in
 from .names import known_optimizers as known_optimizers
 from .names import known_policies as known_policies
@@ -47,6 +46,7 @@ from .names import pick_some as pick_some
 from .names import required_by as required_by
 from .names import unbiased_policy as unbiased_policy
 from .names import with_potential as with_potential
+from .names import with_time_axis as with_time_axis
 from .page import PICTURES as PICTURES
 from .page import pictures_of as pictures_of
 from .page import relative_address as relative_address

@@ -37,8 +37,8 @@ class Comparison:
     """Runs of several methods with the same seeds, and their comparison.
 
     Printing it shows the table with its sentences; a notebook shows it as HTML.
-    `comparison.runs["rad"][0]` is the record of a run, `comparison.solutions["rad"][0]` its
-    solution or operator, loaded on first use.
+    `comparison.runs["rad"][0]` is the record of a run. `comparison.solutions["rad"][0]`
+    is its solution or operator, loaded on first use.
     """
 
     record: ComparisonRecord

@@ -1,4 +1,7 @@
-"""What can be called by name, found by looking at what the rooms export."""
+"""Problems, policies, potentials, optimizers and recipes by name.
+
+They are found among the exports of the rooms, so a new class has a name at once.
+"""
 
 import dataclasses
 import difflib
@@ -18,17 +21,17 @@ _T = TypeVar("_T")
 
 
 def listed(options: Iterable[str]) -> str:
-    """Their names, for a message."""
+    """The sorted names for a message."""
     return ", ".join(sorted(options)) or "none"
 
 
 def pick(what: str, name: str, options: Mapping[str, _T], hint: str = "") -> _T:
-    """The option of this name, whatever its case, with `-`, `_` or nothing between."""
-    found = {_plain(option): value for option, value in options.items()}
-    if _plain(name) in found:
-        return found[_plain(name)]
-    close = difflib.get_close_matches(_plain(name), found, 1)
-    meant = [option for option in options if _plain(option) in close]
+    """The option with this name; ignores case, `-` and `_`. Raise if there is none."""
+    found = {_normalised(option): value for option, value in options.items()}
+    if _normalised(name) in found:
+        return found[_normalised(name)]
+    close = difflib.get_close_matches(_normalised(name), found, 1)
+    meant = [option for option in options if _normalised(option) in close]
     guess = f" Did you mean `{meant[0]}`?" if meant else ""
     raise UsageError(
         f"There is no {what} `{name}`.{guess} There are: {listed(options)}.{hint}"
@@ -36,29 +39,32 @@ def pick(what: str, name: str, options: Mapping[str, _T], hint: str = "") -> _T:
 
 
 def pick_some(what: str, names: str | None, options: Iterable[str]) -> tuple[str, ...]:
-    """Those of `A,B`; all if nothing is said."""
+    """The options named in `A,B`; all of them if `names` is None."""
     known = {option: option for option in options}
     if names is None:
         return tuple(known)
-    said = [name.strip() for name in names.split(",") if name.strip()]
-    if not said:
+    given = [name.strip() for name in names.split(",") if name.strip()]
+    if not given:
         raise UsageError(f"Name one {what}, or several: {listed(known)}.")
-    return tuple(pick(what, name, known) for name in said)
+    return tuple(pick(what, name, known) for name in given)
 
 
 def known_problems() -> dict[str, type[problems.Problem]]:
-    """The problems that come with the package."""
+    """The problems of the package."""
     return named_in(problems, problems.Problem)
 
 
 def known_potentials() -> dict[str, Callable[[], adapt.AbstractPotential]]:
-    """Potentials that need no arguments."""
+    """Potentials without required arguments."""
     found = classes_in(adapt, adapt.AbstractPotential)
     return {kebab_case(kind.__name__): kind for kind in found if not required_by(kind)}
 
 
 def known_optimizers() -> dict[str, Callable[[], optim.AbstractOptimizer]]:
-    """Optimizers that need no arguments, rules of quasi-Newton among them."""
+    """Optimizers without required arguments, and quasi-Newton with each update rule.
+
+    A name of several words has its initials as a second name: `lm`.
+    """
     found: dict[str, Callable[[], Any]] = {}
     for kind in classes_in(optim, optim.AbstractOptimizer):
         if not required_by(kind):
@@ -77,29 +83,30 @@ def known_optimizers() -> dict[str, Callable[[], optim.AbstractOptimizer]]:
 
 
 def known_policies() -> dict[str, Callable[..., adapt.AbstractPolicy]]:
-    """Presets, and policies for points that need no more than a potential, or another
-    policy."""
+    """Presets, and policies for points that require at most a potential, or another
+    policy to wrap."""
     found: dict[str, Callable[..., Any]] = {}
     for kind in classes_in(adapt, adapt.AbstractPolicy):
         is_for_operators = issubclass(kind, adapt.AbstractTilting) and not issubclass(
             kind, adapt.AbstractPoolPolicy
         )
-        is_easy = required_by(kind) <= {"potential"} or required_by(kind) == {"policy"}
-        if is_easy and not is_for_operators:
+        needed = required_by(kind)
+        can_be_named = needed <= {"potential"} or needed == {"policy"}
+        if can_be_named and not is_for_operators:
             found[kebab_case(kind.__name__)] = kind
     for name, make in vars(presets).items():
         if inspect.isfunction(make) and not name.startswith("_"):
             found[kebab_case(name)] = make
-    return found | {"default": recipe_policy, "vrba-unbiased": unbiased_policy}
+    return found | {"default": default_policy, "vrba-unbiased": unbiased_policy}
 
 
-def recipe_policy(policy: adapt.AbstractPolicy) -> adapt.AbstractPolicy:
-    """The recipe's own: points drawn by their residual, as the optimizer needs it."""
+def default_policy(policy: adapt.AbstractPolicy) -> adapt.AbstractPolicy:
+    """Return the policy of the recipe unchanged."""
     return policy
 
 
 def unbiased_policy(policy: adapt.AbstractPolicy) -> adapt.AbstractPolicy:
-    """The recipe's own, with weights that undo the bias of its draws."""
+    """The policy of the recipe, with weights that make the sampled loss unbiased."""
     inner = getattr(policy, "policy", None)
     changes: dict[str, Any] = {"correction": adapt.Unbiased()}
     if inner is not None:
@@ -107,10 +114,10 @@ def unbiased_policy(policy: adapt.AbstractPolicy) -> adapt.AbstractPolicy:
     elif not isinstance(policy, adapt.Sampling):
         name = type(policy).__name__
         raise UsageError(
-            f"The policy `{name}` of the recipe changes what is minimised by its "
-            "weights, which a correction for its draws would not undo: leave `--policy "
-            "vrba-unbiased` out, or take a recipe that draws, as `--recipe "
-            "ssbroyden-sampling` does."
+            f"The policy `{name}` of the recipe changes what is minimised; a "
+            "correction of the sampling cannot undo that. Choose another policy than "
+            "`vrba-unbiased`, or a recipe that samples, such as `--recipe "
+            "ssbroyden-sampling`."
         )
     return dataclasses.replace(policy, **changes)
 
@@ -133,20 +140,20 @@ def make_policy(
     potential: adapt.AbstractPotential | None,
     wrapped: adapt.AbstractPolicy | None,
 ) -> adapt.AbstractPolicy:
-    """The policy of this name, with the potential where it takes one.
+    """The policy with this name, and with this potential if one is given.
 
-    One that needs another policy is put around `wrapped`, that of the recipe, unless
-    that is such a one.
+    A policy that wraps another one wraps that of the recipe, `wrapped`, unless that is
+    of the same class already.
     """
     make = pick("policy", name, known_policies())
     if "policy" in required_by(make):
         if wrapped is None:
             raise UsageError(
-                f"The policy `{name}` goes around another, which cannot be read from "
-                "the folder: resume this run from Python."
+                f"The policy `{name}` wraps another one, which cannot be read from the "
+                "folder: resume this run from Python."
             )
-        is_there = inspect.isclass(make) and isinstance(wrapped, make)
-        policy = wrapped if is_there else make(wrapped)
+        is_same_class = inspect.isclass(make) and isinstance(wrapped, make)
+        policy = wrapped if is_same_class else make(wrapped)
         return policy if potential is None else with_potential(policy, potential)
     takes_potential = "potential" in inspect.signature(make).parameters
     if potential is None:
@@ -170,10 +177,10 @@ def with_potential(
     return dataclasses.replace(policy, potential=potential)
 
 
-def along_time(
+def with_time_axis(
     policy: adapt.AbstractTimed, coordinates: tuple[str, ...]
 ) -> adapt.AbstractTimed:
-    """The same policy, which looks at the coordinate `t`."""
+    """The same policy with `axis` set to the coordinate `t`."""
     if "t" not in coordinates:
         name = kebab_case(type(policy).__name__)
         raise UsageError(
@@ -184,7 +191,7 @@ def along_time(
     return dataclasses.replace(policy, **axis)
 
 
-def _plain(name: str) -> str:
+def _normalised(name: str) -> str:
     return name.casefold().replace("-", "").replace("_", "")
 
 
@@ -201,12 +208,12 @@ def classes_in(room: ModuleType, base: type[_T]) -> list[type[_T]]:
 
 
 def named_in(room: ModuleType, base: type[_T]) -> dict[str, type[_T]]:
-    """The same by the names that are typed."""
+    """The same classes by name, such as `allen-cahn` for `AllenCahn`."""
     return {kebab_case(kind.__name__): kind for kind in classes_in(room, base)}
 
 
 def required_by(make: Callable[..., Any]) -> set[str]:
-    """The arguments that must be given; any number of them counts as one."""
+    """The names of the required arguments, `*args` and `**kwargs` among them."""
     return {
         name
         for name, parameter in inspect.signature(make).parameters.items()
