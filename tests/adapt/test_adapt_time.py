@@ -7,7 +7,7 @@ import pytest
 from tests.train_cases import Decay, tiny_recipe
 
 import vrba
-from vrba.compare import along_time, make_policy, with_potential
+from vrba.compare import make_policy, with_potential, with_time_axis
 from vrba.core import load_tree, save_tree
 from vrba.pinn import Evaluator, Trainer
 from vrba.problems import EQUATIONS, Formulation
@@ -278,8 +278,8 @@ def test_wrappers_by_name_go_around_the_default():
     assert isinstance(causal, vrba.adapt.Causal)
     assert causal.policy == with_potential(INNER, vrba.Exponential())
     assert make_policy("causal", None, causal) is causal  # a run that is resumed
-    assert along_time(causal, ("x", "t")).axis == 1
+    assert with_time_axis(causal, ("x", "t")).axis == 1
     with pytest.raises(ValueError, match="needs a coordinate `t`.*x, y"):
-        along_time(causal, ("x", "y"))
-    with pytest.raises(ValueError, match="goes around another"):
+        with_time_axis(causal, ("x", "y"))
+    with pytest.raises(ValueError, match="wraps another"):
         make_policy("causal", None, None)

@@ -1,4 +1,4 @@
-"""Commands and their processes, as tests of comparisons call them."""
+"""Commands and their processes for the tests of comparisons."""
 
 import contextlib
 import io
@@ -8,6 +8,21 @@ import pytest
 from vrba.cli import solve, train
 from vrba.cli.entry import main
 from vrba.compare import environment, executors
+
+DECAY = """
+import vrba
+
+
+class Decay(vrba.Problem):
+    domain = vrba.Box(t=(0, 1))
+
+    def equations(self, u, t):
+        return {"decay": u.t + u}
+
+    def conditions(self):
+        return [vrba.Ansatz(lambda t, N: 1 + t * N)]
+"""
+TINY = ["--points", "8", "--pool", "32", "--width", "4", "--depth", "1"]
 
 
 def call(*arguments):
@@ -32,8 +47,10 @@ def processes_share_cache(compiled):
 
 @contextlib.contextmanager
 def runs_in_this_process():
-    """Commands of a comparison run one after another in this process: they import
-    nothing, share what is compiled, and draw no page of their own."""
+    """Run the commands of a comparison one after another in this process.
+
+    They share compiled programs, and write no page of their own.
+    """
 
     def run_processes(commands, *, on_end, **settings):
         del settings
@@ -47,5 +64,10 @@ def runs_in_this_process():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(executors, "run_processes", run_processes)
         for command in (solve, train):
-            patch.setattr(command, "draw_report", lambda path, **settings: None)
+            patch.setattr(command, "write_page", lambda path, **settings: None)
         yield
+
+
+def residuals(content):
+    """Method, seed and residuals of each run."""
+    return [(run["method"], run["seed"], run["residual"]) for run in content["runs"]]

@@ -1,4 +1,4 @@
-"""What several seeds say: statistics, tables, words, curves."""
+"""Statistics over seeds, tables, sentences and curves."""
 
 import io
 import itertools
@@ -13,12 +13,12 @@ from vrba.compare import comparison_rows, comparison_sentence, pair, spread
 from vrba.core import append_line, read_last_line
 from vrba.report import (
     Board,
+    band,
     format_number,
     markdown_table,
     plot_comparison,
     plot_published,
 )
-from vrba.report.figures.comparison import band
 
 
 def by_seed(*values):
@@ -92,7 +92,7 @@ def test_not_a_number_is_the_worst():
     assert spread([4, 1]) == (2.5, 1, 4)
 
 
-# Words.
+# Sentences.
 
 
 @pytest.mark.parametrize(
@@ -116,8 +116,8 @@ def test_sentence_never_overstates(ratios, words):
 def test_table_has_medians_and_ends():
     run = {"last": 2e-3, "residual_l2": 3e-4, "step": 100, "seconds": 7.25}
     runs = [run | {"selected": value} for value in (1e-3, 2e-9, 3e-3)]
-    arms = {"uniform": runs, "rad": runs[1:2], "default": []}
-    rows = comparison_rows(arms, "error", floor=1e-8)
+    methods = {"uniform": runs, "rad": runs[1:2], "default": []}
+    rows = comparison_rows(methods, "error", floor=1e-8)
     lines = markdown_table(rows).splitlines()
     assert [line.count("|") for line in lines] == [8] * 5
     assert len({len(line) for line in lines}) == 1
@@ -170,10 +170,10 @@ def test_long_curves_are_thinned():
     np.testing.assert_allclose(found.median, 0.1 / found.places)
 
 
-def test_figure_has_a_line_and_a_band_for_each_arm():
+def test_figure_has_a_line_and_a_band_for_each_method():
     curve = record([10, 20, 30], [1e-1, 1e-2, 1e-3])
-    arms = {"uniform": [curve, curve], "rad": [curve], "vrba": []}
-    figure = plot_comparison(arms, "error", "relative L2 error")
+    methods = {"uniform": [curve, curve], "rad": [curve], "vrba": []}
+    figure = plot_comparison(methods, "error", "relative L2 error")
     seconds, steps = figure.axes
     assert (seconds.get_xlabel(), steps.get_xlabel()) == ("seconds", "steps")
     assert seconds.get_ylabel() == "relative L2 error"
@@ -193,10 +193,10 @@ def test_nothing_is_drawn_of_what_was_not_logged(records):
     assert plot_comparison({"uniform": records}, "error", "error") is None
 
 
-def test_published_curves_are_in_the_colour_of_their_arm():
+def test_published_curves_are_in_the_colour_of_their_method():
     ours = record([10, 20, 30], [1e-1, 1e-2, 1e-3])
-    arms, curve = {"uniform": [ours], "vrba": [ours]}, [[5, 0.5], [40, 1e-4]]
-    figure = plot_published(arms, "error", {"vrba": curve, "absent": curve})
+    methods, curve = {"uniform": [ours], "vrba": [ours]}, [[5, 0.5], [40, 1e-4]]
+    figure = plot_published(methods, "error", {"vrba": curve, "absent": curve})
     (panel,) = figure.axes
     _, vrba, published, _ = panel.lines
     np.testing.assert_array_equal(published.get_xydata(), curve)
@@ -204,7 +204,7 @@ def test_published_curves_are_in_the_colour_of_their_arm():
     assert published.get_linestyle() == vrba.get_linestyle()
     assert published.get_linewidth() < vrba.get_linewidth()
     texts = [text.get_text() for text in panel.get_legend().get_texts()]
-    assert texts == ["uniform", "vrba", "thin: as published"]
+    assert texts == ["uniform", "vrba", "thin: published"]
 
 
 def test_both_panels_show_all_of_every_line():
@@ -224,7 +224,7 @@ def test_board_shows_a_table_on_a_terminal_only(is_terminal):
     stream = io.StringIO()
     board = Board(Console(file=stream, force_terminal=is_terminal, width=60))
     board.show([("rad, seed 0", "step 15")])
-    board.tell("uniform, seed 0: [done]")
+    board.print("uniform, seed 0: [done]")
     board.close()
     assert board.is_live == is_terminal
     assert "uniform, seed 0: [done]" in stream.getvalue()

@@ -231,4 +231,4 @@ def test_a_run_is_saved_and_read(tmp_path):
     again = vrba.Solution.load(solution.save(tmp_path / "run"), Forced())
     for field, values in solution(*place).items():
         np.testing.assert_array_equal(again(*place)[field], values)
-    assert again.trainer.recipe.model == Forced.model
+    assert again.recipe.model == Forced.model

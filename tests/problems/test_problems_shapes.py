@@ -260,7 +260,7 @@ def test_the_example_runs_and_is_blank_outside(tmp_path):
     with np.load(run / "fields.npz") as file:
         figure = plot_solution(dict(file))
     panels = {axes.get_title(): axes for axes in figure.axes if axes.get_title()}
-    assert list(panels) == ["u", "error of u", "16 drawn points"]
+    assert list(panels) == ["u", "error of u", "16 sampled points"]
     assert all(axes.get_aspect() == 1 for axes in panels.values())
     shown = np.ma.masked_invalid(panels["u"].collections[0].get_array())
     assert 0 < shown.mask.sum() < shown.size

@@ -1,37 +1,37 @@
-"""Folders of runs that trained operators, made without training."""
-
-import json
+"""Folders of runs that train operators, made without training."""
 
 import numpy as np
 
-from vrba.core import Status, append_line, save_tree
+from vrba.runs import RunFolder, StopReason, save_tree
 
-ABOUT = {
-    "format": 2,
-    "operator": {
+MANIFEST = {
+    "kind": "train",
+    "recipe": {
         "class": "OperatorRecipe",
         "model": {"class": "DeepONet", "width": 40},
         "policy": {"class": "Hybrid", "potential": {"class": "Exponential"}},
         "max_steps": 900,
-        "splits": None,
+        "split_axis": None,
     },
     "data": {
         "name": "bubble",
         "shapes": [[400, 20, 1], [400, 50, 1]],
         "moments": [[1.0], [0.5], [2.0]],
     },
+    "data_file": "bubble.npz",
+    "layout": {"names": ["t"]},
     "weights_bytes": 24_000_000,
     "seed": 0,
     "minutes": 1.5,
     "num_params": 4321,
-    "program": {"vrba": "0.1.0", "device": "cpu"},
+    "provenance": {"vrba": "0.1.0", "device": "cpu"},
     "command": "vrba train bubble --minutes 1.5",
 }
-ENDED = str(Status[Status.num_steps_reached])
+ENDED = StopReason.steps.advice
 
 
 def make_entry(step, *, seed=0):
-    """A line of the log."""
+    """An entry of the log."""
     random = np.random.default_rng([seed, step])
     error = float(np.exp(0.1 * random.normal()) / (1 + step / 30))
     return {
@@ -61,7 +61,8 @@ def make_result(errors, *, step=900):
         "step": step,
         "seconds": 0.02 * step + 1,
         "selected_step": step,
-        "status": ENDED,
+        "stop_reason": "steps",
+        "status": None,
         "score": 1.1 * mean,
         "last_score": 1.3 * mean,
         "errors": {
@@ -74,15 +75,15 @@ def make_result(errors, *, step=900):
     }
 
 
-def shown_of(errors):
-    """The three worst functions, that at 95 % and the median one."""
+def examples_of(errors):
+    """Three functions with the largest errors, the one at 95 %, and the median one."""
     order = np.argsort(errors)[::-1]
     places = [0, 1, 2, len(order) // 20, len(order) // 2]
     return {"example ids": order[places], "example errors": errors[order[places]]}
 
 
 def with_error(truth, errors, place):
-    """Predictions whose error is at a place, and is as large as told."""
+    """Predictions with relative errors `errors`, which are largest at `place`."""
     bump = np.exp(-20 * place**2)[None, ..., None]
     size = np.linalg.norm(truth) / np.sqrt(len(truth)) / np.linalg.norm(bump)
     return truth + errors.reshape(-1, *(1,) * (truth.ndim - 1)) * size * bump
@@ -90,16 +91,16 @@ def with_error(truth, errors, place):
 
 def make_line_fields(errors, *, num_inputs=20, channels=1):
     """From a function of time to another, as `Bubble` has it."""
-    shown, t = shown_of(errors), np.linspace(0, 5, 50)
+    examples, t = examples_of(errors), np.linspace(0, 5, 50)
     rates = 1 + np.arange(5)
     truth = np.sin(rates[:, None] * t)[..., None] * np.ones(channels)
     truth = truth * 10.0 ** np.arange(channels)
-    outputs = with_error(truth, shown["example errors"], t - 2)
+    outputs = with_error(truth, examples["example errors"], t - 2)
     if channels > 1:
         outputs[..., 0] = truth[..., 0]
     inputs = np.cos(rates[:, None] * np.linspace(0, 5, num_inputs))[..., None]
     levels = np.array([1.0, 0.7, 3.0, 9.0])
-    return shown | {
+    return examples | {
         "errors": errors,
         "coordinates": np.array(["t"]),
         "t": t,
@@ -120,19 +121,19 @@ def make_grid_fields(errors, *, names=("x", "y", "t"), worst=0.3):
     grids = dict(zip(names, np.meshgrid(*axes.values(), indexing="ij"), strict=True))
     x, y = grids["x"], grids["y"]
     t = grids.get("t", 0 * x)
-    shown = shown_of(errors)
+    examples = examples_of(errors)
     rates = np.arange(1, 6)
     truth = np.stack([np.sin(r * (3 * x - t)) * np.cos(2 * y) for r in rates])[
         ..., None
     ]
     place = np.sqrt((x - 0.5) ** 2 + (y - 0.4) ** 2 + (t - worst) ** 2)
     space = np.stack([np.sin(r * 3 * axes["x"]) for r in rates])[:, :, None, None]
-    fields = shown | axes
+    fields = examples | axes
     fields |= {
         "errors": errors,
         "coordinates": np.array(names),
         "example inputs": space * np.cos(2 * axes["y"])[None, None, :, None],
-        "example outputs": with_error(truth, shown["example errors"], place),
+        "example outputs": with_error(truth, examples["example errors"], place),
         "example truth": truth,
         "mass": np.linspace(0.1, 1.9, 400) ** 4,
         "mean weight": 1 + 20 * np.exp(-20 * place**2),
@@ -146,32 +147,32 @@ def make_grid_fields(errors, *, names=("x", "y", "t"), worst=0.3):
 def make_scattered_fields(errors, *, dim=2):
     """From a few numbers to a function at scattered points."""
     places = np.random.default_rng(0).uniform(size=(300, dim))
-    shown = shown_of(errors)
+    examples = examples_of(errors)
     truth = np.sin(np.arange(1, 6)[:, None] * np.sum(places, axis=1))[..., None]
     far = np.sqrt(np.sum((places - 0.3) ** 2, axis=1))
-    return shown | {
+    return examples | {
         "errors": errors,
         "coordinates": np.array([f"x{k + 1}" for k in range(dim)]),
         "places": places,
         "example inputs": np.arange(20.0).reshape(5, 4),
-        "example outputs": with_error(truth, shown["example errors"], far),
+        "example outputs": with_error(truth, examples["example errors"], far),
         "example truth": truth,
         "mean weight": 1 + np.exp(-9 * far),
     }
 
 
 def make_run(
-    path, fields_of=make_line_fields, *, ended=True, seed=0, size=1e-3, **about
+    path, fields_of=make_line_fields, *, ended=True, seed=0, size=1e-3, **manifest
 ):
-    """A run folder; what else is given is said of it."""
-    path.mkdir(parents=True, exist_ok=True)
-    (path / "recipe.json").write_text(json.dumps(ABOUT | {"seed": seed} | about))
+    """A run folder; other arguments replace parts of the manifest."""
+    folder = RunFolder(path)
+    folder.write_manifest(MANIFEST | {"seed": seed} | manifest)
     for step in range(30, 901, 30):
-        append_line(path / "metrics.jsonl", make_entry(step, seed=seed))
+        folder.log(make_entry(step, seed=seed))
     header = {"step": 450, "seconds": 10.0, "stage": 0}
     if ended:
         errors = make_errors(seed=seed, size=size)
         header = make_result(errors)
-        np.savez(path / "fields.npz", **fields_of(errors))
-    save_tree(path / "checkpoint" / "best.npz", {"weight": np.zeros(3)}, header)
+        folder.save_fields(fields_of(errors))
+    save_tree(folder.checkpoint("best"), {"weight": np.zeros(3)}, header)
     return path

@@ -1,14 +1,14 @@
-"""Run folders as training leaves them behind, made without training."""
+"""Run folders as training writes them, made without training."""
 
-import json
 import re
 
 import numpy as np
 
-from vrba.core import Plan, Status, append_line, save_tree
+from vrba.core import append_line
+from vrba.runs import Plan, RunFolder, StopReason, save_tree
 
-ABOUT = {
-    "format": 1,
+MANIFEST = {
+    "kind": "solve",
     "problem": {
         "name": "Burgers",
         "is_shipped": True,
@@ -31,12 +31,22 @@ ABOUT = {
     "seed": 3,
     "minutes": 1.5,
     "num_params": 1341,
-    "program": {"vrba": "0.1.0", "jax": "0.10.2", "device": "cpu", "commit": "abc"},
+    "block_size": 512,
+    "provenance": {"vrba": "0.1.0", "jax": "0.10.2", "device": "cpu", "commit": "abc"},
 }
-ENDED = str(Status[Status.time_reached])
+ENDED = StopReason.time.advice
 
 PLAN = Plan(
-    "Burgers", 1341, "8192 points", "float64", "Adam", 0, 300, 0.5, 150.0, 1, None
+    name="Burgers",
+    num_params=1341,
+    samples="8192 points",
+    dtype="float64",
+    optimizer="Adam",
+    first_step=0,
+    max_steps=300,
+    disk_bytes=1,
+    seconds_per_step=0.5,
+    seconds=150.0,
 )
 
 
@@ -46,7 +56,7 @@ def figures_in(text):
 
 
 def make_entry(step, *, num_steps=3000, seed=0, diagnosed=True, reference=True):
-    """A line of the log: the error falls like a power, the signal fades into noise."""
+    """An entry of the log: the error falls like a power, the SNR to that of noise."""
     random = np.random.default_rng([seed, step])
     wobble = float(np.exp(0.1 * random.normal()))
     size = wobble / (1 + step)
@@ -84,7 +94,8 @@ def make_result(*, step=3000, size=1e-5, reference=True):
         "step": step,
         "seconds": 0.02 * step + 1,
         "selected_step": step,
-        "status": ENDED,
+        "stop_reason": "time",
+        "status": None,
         "residual_l2": 10 * size,
         "residual_max": 120 * size,
         "score": (10 * size) ** 2,
@@ -125,7 +136,7 @@ def make_fields(*, num_pool=2000, coordinates=("t", "x"), sizes=(61, 81)):
 
 
 def add_collapse(run, step):
-    """Three more entries, after which the alarm of collapsed weights rings."""
+    """Add three entries, after which the warning of collapsed weights appears."""
     for k in range(3):
         entry = make_entry(step + k) | {"effective_share": 0.001}
         append_line(run / "metrics.jsonl", entry)
@@ -141,16 +152,15 @@ def make_run(
     num_steps=3000,
     every=30,
     size=1e-5,
-    **about,
+    **manifest,
 ):
-    """A run folder; what else is given is said of it."""
-    path.mkdir(parents=True, exist_ok=True)
-    asked = ABOUT | {"seed": seed} | about
-    (path / "recipe.json").write_text(json.dumps(asked))
+    """A run folder; other arguments replace parts of the manifest."""
+    folder = RunFolder(path)
+    folder.write_manifest(MANIFEST | {"seed": seed} | manifest)
     options = {"diagnosed": diagnosed, "reference": reference, "seed": seed}
     for step in range(every, num_steps + 1, every):
         entry = make_entry(step, num_steps=num_steps, **options)
-        append_line(path / "metrics.jsonl", entry)
+        folder.log(entry)
     header = {"step": num_steps // 2, "seconds": 1.0}
     if ended:
         header = make_result(step=num_steps, size=size, reference=reference)
@@ -160,14 +170,13 @@ def make_run(
         if not diagnosed:
             drop = [k for k in fields if k.startswith(("pool ", "residual"))]
             fields = {k: v for k, v in fields.items() if k not in drop}
-        np.savez(path / "fields.npz", **fields)
-    save_tree(path / "checkpoint" / "best.npz", {"weight": np.zeros(3)}, header)
+        folder.save_fields(fields)
+    save_tree(folder.checkpoint("best"), {"weight": np.zeros(3)}, header)
     if diagnosed:
-        (path / "drawn").mkdir(exist_ok=True)
         for step in range(0, num_steps, max(num_steps // 8, 1)):
             random = np.random.default_rng(step)
             width = 1 / (1 + step / 500)
             points = np.clip(random.normal(0, width, size=(500, 2)), -1, 1)
             points[:, 0] = random.uniform(size=500)
-            np.save(path / "drawn" / f"{step}.npy", points)
+            folder.save_drawn(step, points)
     return path

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from tests.report.run_cases import make_run
-from vrba.report import write_report
+from vrba.report import write_run_report
 
 pytestmark = pytest.mark.slow
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -48,7 +48,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
-    return write_report(make_run(tmp_path_factory.mktemp("browser") / "run"))
+    return write_run_report(make_run(tmp_path_factory.mktemp("browser") / "run"))
 
 
 def look(browser, report, folder, scheme):

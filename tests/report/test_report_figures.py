@@ -4,21 +4,21 @@ import matplotlib.colors
 import numpy as np
 import pytest
 
-from tests.report.run_cases import make_entry, make_fields
+from tests.report.run_cases import MANIFEST, make_entry, make_fields
 from vrba.diagnose import find_stages
 from vrba.report import (
     RunFigure,
-    RunRecord,
     figures_of,
-    plot_arms_dynamics,
     plot_curves,
     plot_drawn,
     plot_dynamics,
+    plot_methods_dynamics,
     plot_residual,
     plot_solution,
     plot_weights,
     write_figures,
 )
+from vrba.runs import RunFolder, RunRecord
 
 
 def make_record(num_entries=20, **options):
@@ -151,17 +151,20 @@ def test_without_arrays_there_is_no_figure(plot):
     assert plot_drawn({}) is None and plot_drawn({1: np.zeros((0, 2))}) is None
 
 
-def test_arms_have_variance_and_ratio():
-    arms = {"uniform": [make_record(seed=s) for s in (0, 1)], "vrba": [make_record()]}
-    figure = plot_arms_dynamics(arms)
+def test_methods_have_variance_and_ratio():
+    methods = {
+        "uniform": [make_record(seed=s) for s in (0, 1)],
+        "vrba": [make_record()],
+    }
+    figure = plot_methods_dynamics(methods)
     assert [labels(axes) for axes in figure.axes] == [["uniform", "vrba"]] * 3
     assert all(len(axes.collections) == 2 for axes in figure.axes)
-    assert plot_arms_dynamics({"uniform": [make_record(diagnosed=False)]}) is None
+    assert plot_methods_dynamics({"uniform": [make_record(diagnosed=False)]}) is None
 
 
 def test_figures_of_a_page_are_found_by_looking(tmp_path):
     run = RunRecord(
-        tmp_path, {}, make_record(), make_fields(), {}, {0: np.ones((3, 2))}
+        tmp_path, MANIFEST, make_record(), make_fields(), {}, {0: np.ones((3, 2))}
     )
     found = [one for one, _ in figures_of(run)]
     assert all(isinstance(one, RunFigure) for one in found)
@@ -239,8 +242,9 @@ def test_only_fields_of_the_reference_have_errors_and_outside_is_left_blank():
 def test_an_error_of_zero_can_be_drawn(tmp_path):
     fields = make_solution(["t", "x"], ["u"])
     fields["reference u"] = fields["u"]
-    np.savez(tmp_path / "fields.npz", **fields)
-    (tmp_path / "recipe.json").write_text("{}")
+    folder = RunFolder(tmp_path)
+    folder.write_manifest(MANIFEST)
+    folder.save_fields(fields)
     (path,) = write_figures(tmp_path)
     assert path == tmp_path / "figures" / "solution.png"
     assert path.read_bytes().startswith(b"\x89PNG")

@@ -12,16 +12,17 @@ from tests.report.operator_cases import (
     make_scattered_fields,
 )
 from vrba.report import (
+    figures,
     format_number,
     plot_adaptivity,
-    plot_arms_errors,
-    plot_arms_over_time,
     plot_error_distribution,
     plot_errors_over_time,
     plot_functions,
+    plot_methods_errors,
+    plot_methods_over_time,
 )
-from vrba.report.figures._cuts import cuts_of, output_axes
 
+cuts_of, output_axes = figures._cuts.cuts_of, figures._cuts.output_axes
 ERRORS = make_errors()
 LEVELS = {"p50": 50, "p95": 95, "p99": 99, "max": 100}
 
@@ -97,7 +98,10 @@ def test_time_is_cut_at_its_end_and_where_the_error_is_largest(names):
 def test_what_is_cut_depends_on_the_coordinates():
     fields = make_grid_fields(ERRORS)
     error = np.ones((24, 20, 11))
-    assert [cut.place for cut in cuts_of(fields, error)] == ["t = 1", "t = 0"]
+    assert [cut.place for cut in cuts_of(fields, error)] == [
+        "t = 1",
+        "t = 0",
+    ]
     (cut,) = cuts_of(fields, error * fields["t"])  # both times are one
     assert cut.place == "t = 1" and list(cut.axes) == ["x", "y"]
     assert error[cut.ids].shape == (24, 20)
@@ -214,29 +218,29 @@ def test_weights_of_scattered_points_are_dots(dim):
     )
 
 
-# Arms.
+# Methods.
 
 
-def test_arms_show_medians_over_seeds():
+def test_methods_show_medians_over_seeds():
     both = [make_result(make_errors(seed=seed))["errors"] for seed in (0, 1, 2)]
-    (axes,) = plot_arms_errors({"uniform": both, "vrba": both[:1], "rad": []}).axes
+    (axes,) = plot_methods_errors({"uniform": both, "vrba": both[:1], "rad": []}).axes
     assert [line.get_label() for line in axes.lines] == ["uniform", "vrba"]
     levels = [[one[key] for key in LEVELS] for one in both]
     np.testing.assert_allclose(axes.lines[0].get_ydata(), np.median(levels, axis=0))
     ends = [part[:, 1] for part in axes.collections[0].get_segments()]
     expected = np.stack([np.min(levels, axis=0), np.max(levels, axis=0)], axis=1)
     np.testing.assert_allclose(ends, expected)
-    assert plot_arms_errors({"uniform": [], "vrba": []}) is None
+    assert plot_methods_errors({"uniform": [], "vrba": []}) is None
 
 
-def test_arms_over_time_take_runs_of_the_same_times():
+def test_methods_over_time_take_runs_of_the_same_times():
     one = {k: make_line_fields(ERRORS)[k] for k in ("t", "errors over time")}
     runs = [one | {"errors over time": k * one["errors over time"]} for k in (1, 2, 9)]
     other = {"t": one["t"][:9], "errors over time": one["errors over time"][:9]}
-    arms = {"uniform": [*runs, other, {}], "vrba": runs[:1], "rad": [{}]}
-    mean, largest = plot_arms_over_time(arms).axes
+    methods = {"uniform": [*runs, other, {}], "vrba": runs[:1], "rad": [{}]}
+    mean, largest = plot_methods_over_time(methods).axes
     for axes, column in ((mean, 0), (largest, 3)):
         assert [line.get_label() for line in axes.lines] == ["uniform", "vrba"]
         expected = 2 * one["errors over time"][:, column]
         np.testing.assert_allclose(axes.lines[0].get_ydata(), expected)
-    assert plot_arms_over_time({"uniform": [{}]}) is None
+    assert plot_methods_over_time({"uniform": [{}]}) is None

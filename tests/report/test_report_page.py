@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 
 import vrba
-from tests.report.run_cases import ENDED, add_collapse, figures_in, make_entry, make_run
+from tests.report.run_cases import (
+    ENDED,
+    MANIFEST,
+    add_collapse,
+    figures_in,
+    make_entry,
+    make_run,
+)
+from vrba.compare import write_report
 from vrba.core import append_line
 from vrba.report import (
     PAGE,
@@ -21,8 +29,9 @@ from vrba.report import (
     plot_curves,
     table,
     write_page,
-    write_report,
+    write_run_report,
 )
+from vrba.runs import RunFolder
 
 FIGURES = ["solution", "curves", "dynamics", "residual", "weights", "drawn"]
 
@@ -31,7 +40,7 @@ FIGURES = ["solution", "curves", "dynamics", "residual", "weights", "drawn"]
 def page(tmp_path_factory):
     """The page of a run that has all there is."""
     run = make_run(tmp_path_factory.mktemp("page") / "burgers", seed=3)
-    path = write_report(run)
+    path = write_run_report(run)
     return path, path.read_text()
 
 
@@ -97,13 +106,13 @@ def test_names_are_escaped(tmp_path):
     run = make_run(tmp_path / "a b", num_steps=90, problem=problem, command=evil)
     entry = make_entry(120) | {f"residual_l2 {evil}": 0.1}
     append_line(run / "metrics.jsonl", entry)
-    text = write_report(run).read_text()
+    text = write_run_report(run).read_text()
     assert "<script>" not in text and "&lt;script&gt;" in text
 
 
 def test_without_diagnostics_and_reference_some_figures_are_missing(tmp_path):
     run = make_run(tmp_path / "run", diagnosed=False, reference=False, num_steps=90)
-    text = write_report(run, tmp_path / "out").read_text()
+    text = write_run_report(run, tmp_path / "out").read_text()
     assert figures_in(text) == ["solution", "curves"]
     assert "there is no reference to compare with" in text
     assert "relative L2 error against" not in text and "% of the time" not in text
@@ -113,7 +122,7 @@ def test_without_diagnostics_and_reference_some_figures_are_missing(tmp_path):
 
 def test_a_run_that_has_not_ended_has_a_page(tmp_path):
     run = make_run(tmp_path / "run", ended=False, num_steps=90)
-    text = write_report(run).read_text()
+    text = write_run_report(run).read_text()
     assert "The run has not ended." in text
     assert figures_in(text) == ["curves", "dynamics", "drawn"]
 
@@ -122,13 +131,13 @@ def test_nulls_in_the_log_are_left_out(tmp_path):
     run = make_run(tmp_path / "run", num_steps=30)
     empty = {key: None for key in make_entry(60)} | {"step": 60, "seconds": 2.0}
     append_line(run / "metrics.jsonl", empty)
-    assert "curves" in figures_in(write_report(run).read_text())
+    assert "curves" in figures_in(write_run_report(run).read_text())
 
 
 def test_warnings_stages_errors_and_measures_are_shown(tmp_path, page):
     run = make_run(tmp_path / "run", num_steps=90)
     add_collapse(run, 91)
-    text = write_report(run).read_text()
+    text = write_run_report(run).read_text()
     assert "The weights have collapsed" in text and "Tilt less" in text
     assert "(step 93)" in text and "No warnings" not in text
     assert text.count(">fitting</text>") == 2
@@ -144,25 +153,25 @@ def test_warnings_stages_errors_and_measures_are_shown(tmp_path, page):
     assert "gradient signal-to-noise ratio" in usual
 
 
-def test_report_is_at_hand():
-    assert vrba.write_report is vrba.report.write_report is write_report
+def test_report_is_at_the_top_of_the_package():
+    assert vrba.write_report is write_report
     with pytest.raises(AttributeError, match="has no attribute `nonesuch`"):
         _ = vrba.nonesuch
 
 
 def test_report_wants_a_folder():
     with pytest.raises(ValueError, match="this SimpleNamespace has none"):
-        write_report(SimpleNamespace(run=None))
+        write_run_report(SimpleNamespace(run=None))
 
 
 def test_report_of_a_solution_goes_to_its_folder(tmp_path):
     run = make_run(tmp_path / "run", num_steps=30, diagnosed=False)
-    assert write_report(SimpleNamespace(run=run)) == run / "report.html"
+    assert write_run_report(SimpleNamespace(run=run)) == run / "report.html"
 
 
 def test_an_empty_run_has_a_page_without_figures(tmp_path):
-    (tmp_path / "recipe.json").write_text("{}")
-    text = write_report(tmp_path).read_text()
+    RunFolder(tmp_path).write_manifest(MANIFEST)
+    text = write_run_report(tmp_path).read_text()
     assert "No figures: the log is empty." in text and figures_in(text) == []
 
 
@@ -170,8 +179,8 @@ def test_a_page_without_its_damaged_fields_says_so(tmp_path):
     run = make_run(tmp_path / "run", num_steps=60, diagnosed=False)
     fields = run / "fields.npz"
     fields.write_bytes(fields.read_bytes()[:-99])
-    text = write_report(run).read_text()
-    assert "fields.npz` is not whole" in text and "left out" in text
+    text = write_run_report(run).read_text()
+    assert "fields.npz` is incomplete" in text and "left out" in text
 
 
 def test_command_is_shown(tmp_path, page):
@@ -179,7 +188,7 @@ def test_command_is_shown(tmp_path, page):
     command = "vrba solve 'my pde.py' --minutes 2"
     run = make_run(tmp_path / "run", num_steps=30, ended=False, command=command)
     shown = "<code>vrba solve &#x27;my pde.py&#x27; --minutes 2</code>"
-    assert shown in write_report(run).read_text()
+    assert shown in write_run_report(run).read_text()
 
 
 def test_a_page_of_its_own_parts(tmp_path):

@@ -9,9 +9,9 @@ import pytest
 from rich.console import Console
 
 from tests.report.run_cases import PLAN, add_collapse, make_entry, make_result, make_run
-from vrba.core import AbstractCallback, append_line, save_tree
+from vrba.core import append_line
 from vrba.report import Panel, TensorBoard, watch
-from vrba.runs import CallbackList, PrintLines
+from vrba.runs import AbstractCallback, CallbackList, PrintLines, save_tree
 
 ENTRY = {
     "step": 15,
@@ -33,9 +33,9 @@ def shown_by(*, error=None):
     )
     panel = Panel(console)
     assert isinstance(panel, AbstractCallback)
-    panel.begin(PLAN)
-    panel.check(ENTRY if error is None else ENTRY | {"error": error}, 81.0)
-    panel.end("not shown")
+    panel.on_start(PLAN)
+    panel.on_check(ENTRY if error is None else ENTRY | {"error": error}, 81.0)
+    panel.on_end("not shown")
     panel.close()  # twice does no harm
     return console.export_text()
 
@@ -61,7 +61,7 @@ def test_panel_without_a_reference_has_no_error():
 def test_panel_before_the_first_check_shows_the_plan():
     console = Console(file=io.StringIO(), record=True, width=90, force_terminal=True)
     panel = Panel(console)
-    panel.begin(PLAN)
+    panel.on_start(PLAN)
     panel.close()
     text = console.export_text()
     assert "0 of 300" in text and "left" in text and "loss" not in text
@@ -144,10 +144,10 @@ def records_of(content):
 def test_tensorboard_gets_every_number(tmp_path):
     event_pb2 = pytest.importorskip("tensorboardX.proto.event_pb2")
     callback = TensorBoard(tmp_path)
-    callback.begin(PLAN)
+    callback.on_start(PLAN)
     entry = make_entry(30) | {"snr": None, "note": "text", "is_good": True}
-    callback.check(entry, 1.0)
-    callback.end("Done.")
+    callback.on_check(entry, 1.0)
+    callback.on_end("Done.")
     (file,) = tmp_path.iterdir()
     scalars = {
         value.tag: (event.step, value.simple_value)
@@ -179,10 +179,10 @@ def test_tensorboard_says_what_is_missing(tmp_path, monkeypatch):
 def test_several_callbacks_are_told_in_order():
     streams = [io.StringIO(), io.StringIO()]
     both = CallbackList(
-        PrintLines(streams[0]), PrintLines(streams[1], tells_result=False)
+        PrintLines(streams[0]), PrintLines(streams[1], prints_result=False)
     )
-    both.begin(PLAN)
-    both.check(make_entry(30), 9.0)
-    both.end("Done.")
+    both.on_start(PLAN)
+    both.on_check(make_entry(30), 9.0)
+    both.on_end("Done.")
     first, second = (stream.getvalue() for stream in streams)
     assert first == second + "Done.\n" and "step     30" in second

@@ -9,7 +9,6 @@ from tyro.conf import arg
 from .. import operators, pinn
 from ..adapt import AbstractPotential, AbstractTimed
 from ..compare import (
-    along_time,
     known_losses,
     known_models,
     known_optimizers,
@@ -21,6 +20,7 @@ from ..compare import (
     pick,
     policy_from_words,
     with_operator_method,
+    with_time_axis,
 )
 from ..core import InputError, describe, rebuild
 from ..data import Pairs
@@ -52,7 +52,7 @@ def new_recipe(
     recipe = _with_flags(base, flags)
     if not isinstance(recipe.policy, AbstractTimed):
         return recipe
-    policy = along_time(recipe.policy, problem.domain.coordinates)
+    policy = with_time_axis(recipe.policy, problem.domain.coordinates)
     return dataclasses.replace(recipe, policy=policy)
 
 

@@ -33,7 +33,6 @@ from .methods import known_weights as known_weights
 from .methods import methods_of as methods_of
 from .methods import operator_methods as operator_methods
 from .methods import with_operator_method as with_operator_method
-from .names import along_time as along_time
 from .names import classes_in as classes_in
 from .names import did_you_mean as did_you_mean
 from .names import known_losses as known_losses
@@ -54,6 +53,7 @@ from .names import policy_from_words as policy_from_words
 from .names import required_by as required_by
 from .names import unbiased_policy as unbiased_policy
 from .names import with_potential as with_potential
+from .names import with_time_axis as with_time_axis
 from .page import PICTURES as PICTURES
 from .page import pictures_of as pictures_of
 from .page import relative_address as relative_address

@@ -258,7 +258,7 @@ class Progress:
         num_runs = len(settings.runs())
         budget = "" if minutes is None else f" of at most {minutes:g} min"
         left = f", {len(tasks)} of them to make" * (len(tasks) < num_runs)
-        self.board.tell(
+        self.board.print(
             f"{problem}: {', '.join(settings.methods)} with "
             f"{_counted(settings.num_seeds, 'seed')}, "
             f"{_counted(num_runs, 'run')}{budget}{left}, {jobs} at a time with "
@@ -270,13 +270,13 @@ class Progress:
         self.num_ended += 1
         result = self.folder.result(task.method, task.seed)
         if result is None and is_stopped:
-            self.board.tell(f"{task.name}: stopped")
+            self.board.print(f"{task.name}: stopped")
         elif result is None:
             self.failures[task.name] = message
-            self.board.tell(f"{task.name}: failed: {message}")
+            self.board.print(f"{task.name}: failed: {message}")
         else:
             self._note_failed(task.name, result)
-            self.board.tell(f"{task.name}: {_result_text(result)}")
+            self.board.print(f"{task.name}: {_result_text(result)}")
 
     def on_wait(self, tasks: Sequence[RunTask]) -> None:
         """Show the progress of the running tasks on a terminal."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from typing_extensions import override
 
-from ..adapt import AbstractPolicy, AbstractTimed, Hybrid
+from ..adapt import AbstractPolicy, AbstractTimed
 from ..core import is_same_description, kebab_case
 from ..data import Pairs
 from ..operators import (
@@ -27,11 +27,11 @@ from ..runs import Silent, describe_problem
 from ._base import AbstractCase, RunTask, UsageError
 from .budget import operator_bytes, problem_bytes
 from .names import (
-    along_time,
     known_policies,
     known_potentials,
     pick,
     policy_from_words,
+    with_time_axis,
 )
 
 Policies = Sequence[Any] | Mapping[str, Any]
@@ -63,7 +63,7 @@ class ProblemCase(AbstractCase):
     @override
     def method(self, policy: Any) -> tuple[str, Recipe]:
         if not isinstance(policy, str):
-            _check_policy(policy, AbstractPolicy)
+            _check_policy(policy)
             return _class_name(policy), self._with(policy)
         word, colon, potential_word = policy.partition(":")
         name = pick("policy", word, {known: known for known in known_policies()})
@@ -76,7 +76,7 @@ class ProblemCase(AbstractCase):
 
     def _with(self, policy: AbstractPolicy) -> Recipe:
         if isinstance(policy, AbstractTimed):
-            policy = along_time(policy, self.problem.domain.coordinates)
+            policy = with_time_axis(policy, self.problem.domain.coordinates)
         return dataclasses.replace(self.recipe, policy=policy)
 
     @override
@@ -102,7 +102,7 @@ class ProblemCase(AbstractCase):
 
 class DataCase(AbstractCase):
     """Data for operators; a method is `uniform`, `uniform-as-published`, a potential,
-    or a `Hybrid` policy."""
+    or a policy with weights of points, such as `Hybrid`."""
 
     command: ClassVar[str] = "train"
     default_policies: ClassVar[tuple[str, ...]] = (
@@ -128,7 +128,13 @@ class DataCase(AbstractCase):
     @override
     def method(self, policy: Any) -> tuple[str, OperatorRecipe]:
         if not isinstance(policy, str):
-            _check_policy(policy, Hybrid)
+            _check_policy(policy)
+            if not policy.has_point_weights:
+                raise UsageError(
+                    f"`policies` has {type(policy).__name__}, which has no weights for "
+                    "the points of a function: give names such as `uniform`, or a "
+                    "policy such as `Hybrid`."
+                )
             changed = dataclasses.replace(self.recipe, policy=policy, batches=Drawn())
             check_samples(changed, self.pairs)
             return _class_name(policy), changed
@@ -232,12 +238,11 @@ def _checked_name(name: Any) -> str:
     return name
 
 
-def _check_policy(policy: Any, kind: type) -> None:
-    if not isinstance(policy, kind):
+def _check_policy(policy: Any) -> None:
+    if not isinstance(policy, AbstractPolicy):
         given = policy.__name__ if inspect.isclass(policy) else type(policy).__name__
         raise UsageError(
-            f"`policies` has {given}: give names such as `uniform`, or objects of type "
-            f"{kind.__name__}."
+            f"`policies` has {given}: give names such as `uniform`, or policy objects."
         )
 
 

@@ -202,7 +202,7 @@ def with_potential(
     return dataclasses.replace(policy, potential=potential)
 
 
-def along_time(
+def with_time_axis(
     policy: adapt.AbstractTimed, coordinates: tuple[str, ...]
 ) -> adapt.AbstractTimed:
     """The same policy, with the axis of the coordinate `t`."""

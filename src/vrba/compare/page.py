@@ -19,10 +19,10 @@ from ..report import (
     folder_of,
     links,
     paragraph,
-    plot_arms_dynamics,
-    plot_arms_errors,
-    plot_arms_over_time,
     plot_comparison,
+    plot_methods_dynamics,
+    plot_methods_errors,
+    plot_methods_over_time,
     table,
     write_page,
     write_run_report,
@@ -72,6 +72,8 @@ def write_report(source: Any, out: str | os.PathLike[str] | None = None) -> Path
         return _write_runs(source, out)
     if isinstance(source, RunRecord):
         return write_run_report(source, out)
+    if isinstance(getattr(source, "record", None), ComparisonRecord):
+        return source.write_report(out)  # a `Comparison`
     path = folder_of(source)
     if ComparisonFolder(path).file.exists():
         return write_comparison_report(ComparisonRecord.read(path), Path(out or path))
@@ -128,7 +130,7 @@ def pictures_of(comparison: ComparisonRecord) -> list[Picture]:
     records = comparison.records()
     drawn = {
         "comparison": plot_comparison(records, comparison.measure, comparison.label),
-        "dynamics": plot_arms_dynamics(records),
+        "dynamics": plot_methods_dynamics(records),
     }
     drawn |= _operator_figures(comparison) if comparison.is_operator else {}
     return [
@@ -149,8 +151,8 @@ def _operator_figures(comparison: ComparisonRecord) -> dict[str, Any]:
         for method, runs in comparison.runs.items()
     }
     return {
-        "errors": plot_arms_errors(errors),
-        "errors-over-time": plot_arms_over_time(times),
+        "errors": plot_methods_errors(errors),
+        "errors-over-time": plot_methods_over_time(times),
     }
 
 

@@ -4,9 +4,6 @@ from .figures import RunFigure as RunFigure
 from .figures import band as band
 from .figures import figures_of as figures_of
 from .figures import plot_adaptivity as plot_adaptivity
-from .figures import plot_arms_dynamics as plot_arms_dynamics
-from .figures import plot_arms_errors as plot_arms_errors
-from .figures import plot_arms_over_time as plot_arms_over_time
 from .figures import plot_comparison as plot_comparison
 from .figures import plot_curves as plot_curves
 from .figures import plot_drawn as plot_drawn
@@ -14,6 +11,9 @@ from .figures import plot_dynamics as plot_dynamics
 from .figures import plot_error_distribution as plot_error_distribution
 from .figures import plot_errors_over_time as plot_errors_over_time
 from .figures import plot_functions as plot_functions
+from .figures import plot_methods_dynamics as plot_methods_dynamics
+from .figures import plot_methods_errors as plot_methods_errors
+from .figures import plot_methods_over_time as plot_methods_over_time
 from .figures import plot_published as plot_published
 from .figures import plot_residual as plot_residual
 from .figures import plot_solution as plot_solution

@@ -58,7 +58,7 @@ class Panel(AbstractCallback):
         self.close()  # the caller prints the result
 
     def close(self) -> None:
-        """Stop the live display; needed if the run fails before `end`."""
+        """Stop the live display; needed if the run fails before `on_end`."""
         self._live.stop()
 
     def _frame(self) -> Frame:
@@ -112,7 +112,7 @@ class Board:
         """Whether the output is a terminal, so that the table is shown."""
         return self._console.is_terminal
 
-    def tell(self, line: str) -> None:
+    def print(self, line: str) -> None:
         """Print a permanent line."""
         self._console.print(line, highlight=False, markup=False, soft_wrap=True)
 

@@ -9,10 +9,10 @@ from ._panels import values_of as values_of
 from .adaptivity import ADAPTIVITY as ADAPTIVITY
 from .adaptivity import plot_adaptivity as plot_adaptivity
 from .comparison import band as band
-from .comparison import plot_arms_dynamics as plot_arms_dynamics
-from .comparison import plot_arms_errors as plot_arms_errors
-from .comparison import plot_arms_over_time as plot_arms_over_time
 from .comparison import plot_comparison as plot_comparison
+from .comparison import plot_methods_dynamics as plot_methods_dynamics
+from .comparison import plot_methods_errors as plot_methods_errors
+from .comparison import plot_methods_over_time as plot_methods_over_time
 from .comparison import plot_published as plot_published
 from .curves import CURVES as CURVES
 from .curves import DYNAMICS as DYNAMICS

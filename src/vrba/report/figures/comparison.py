@@ -68,7 +68,7 @@ def plot_comparison(methods: MethodRecords, measure: str, label: str) -> Figure 
     return figure
 
 
-def plot_arms_dynamics(methods: MethodRecords) -> Figure | None:
+def plot_methods_dynamics(methods: MethodRecords) -> Figure | None:
     """Residual variance and gradient signal-to-noise ratio of each method over steps.
 
     The ratio is also shown with normalised gradients, as published. None if no run
@@ -104,7 +104,7 @@ def plot_published(
     return figure
 
 
-def plot_arms_errors(
+def plot_methods_errors(
     methods: Mapping[str, Sequence[Mapping[str, float]]],
 ) -> Figure | None:
     """Percentiles of the errors of test functions for each method.
@@ -134,7 +134,7 @@ def plot_arms_errors(
     return figure
 
 
-def plot_arms_over_time(methods: Mapping[str, Sequence[Arrays]]) -> Figure | None:
+def plot_methods_over_time(methods: Mapping[str, Sequence[Arrays]]) -> Figure | None:
     """Mean and largest error of test functions against time for each method.
 
     A run gives `t` and `errors over time`. Lines are medians over the seeds whose
