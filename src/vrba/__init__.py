@@ -18,7 +18,8 @@ def __getattr__(name: str) -> Any:
         near = difflib.get_close_matches(name, __all__, 1)
         hint = f" Did you mean `vrba.{near[0]}`?" if near else ""
         message = f"module `vrba` has no attribute `{name}`.{hint}"
-        raise AttributeError(message) from None
+        # with a name and no object, Python adds no suggestion of its own
+        raise AttributeError(message, name=name, obj=None) from None
 
 
 def __dir__() -> list[str]:
