@@ -81,11 +81,23 @@ def test_runs_that_differ_in_their_seed_are_a_method(tmp_path):
     text = write_report(runs, tmp_path / "all").read_text()
     assert "two: 3 times the error of one (median of 2 seeds" in text
     assert figures_in(text) == ["comparison"]
-    found = ComparisonRecord.of_runs([RunRecord.read(run) for run in runs])
+    records = [RunRecord.read(run) for run in runs]
+    found = ComparisonRecord.of_runs(records)
     assert {m: list(runs) for m, runs in found.runs.items()} == {
         "one": [0, 1],
         "two": [0, 1],
     }
+    twice = ComparisonRecord.of_runs([*records[:2], records[0]])
+    assert {m: list(runs) for m, runs in twice.runs.items()} == {
+        "one": [0, 1],
+        "one (2)": [0],
+    }
+
+
+def test_names_of_methods_may_contain_separators_of_markdown(tmp_path):
+    folder = make_comparison(tmp_path / "both", ("uniform", "a | b"), (0,))
+    text = write_report(folder).read_text()
+    assert '<th scope="row">a | b</th><td>1</td>' in text
 
 
 def test_runs_of_several_problems_have_no_ratio(tmp_path):

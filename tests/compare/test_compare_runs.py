@@ -315,7 +315,7 @@ def test_resume_refuses_another_problem(done, folder):
 BAD_INPUT = [
     ([], "Give a problem to solve: FILE.py, or one of "),
     (["decay.py", "--policies", "uniform,radd"], "Did you mean `rad`? There are: "),
-    (["decay.py", "--policies", ","], "`policies` is empty"),
+    (["decay.py", "--policies", ","], "policies` is empty"),
     (["decay.py", "--policies", "rad:cosh"], "`rad` takes no potential"),
     (["decay.py", "--policies", "default:cash"], "Did you mean `cosh`?"),
     (["decay.py", "--policies", "default:"], "There is no potential ``"),

@@ -193,6 +193,14 @@ def test_nothing_is_drawn_of_what_was_not_logged(records):
     assert plot_comparison({"uniform": records}, "error", "error") is None
 
 
+def test_an_axis_without_overlap_of_the_seeds_is_left_out():
+    one, other = record([10], [1e-1]), record([10], [1e-2])
+    later = [entry | {"seconds": 2 * entry["seconds"]} for entry in other]
+    (steps,) = plot_comparison({"uniform": [one, later]}, "error", "error").axes
+    assert steps.get_xlabel() == "steps"
+    np.testing.assert_allclose(steps.lines[0].get_xydata(), [[10, 0.055]])
+
+
 def test_published_curves_are_in_the_colour_of_their_method():
     ours = record([10, 20, 30], [1e-1, 1e-2, 1e-3])
     methods, curve = {"uniform": [ours], "vrba": [ours]}, [[5, 0.5], [40, 1e-4]]

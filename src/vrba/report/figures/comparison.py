@@ -50,19 +50,22 @@ class Band(NamedTuple):
 def plot_comparison(methods: MethodRecords, measure: str, label: str) -> Figure | None:
     """The logged `measure` of each method, called `label`, over seconds and steps.
 
-    The median over seeds is a line, lowest to highest a band. None if nothing was
-    logged.
+    The median over seeds is a line, lowest to highest a band. An axis along which the
+    seeds of no method overlap is left out. None if nothing was logged.
     """
-    if not any(
-        has_any(record, measure) for runs in methods.values() for record in runs
-    ):
+    known = {
+        key: name
+        for key, name in _AXES.items()
+        if any(band(runs, key, measure) for runs in methods.values())
+    }
+    if not known:
         return None
-    figure, panels = new_panels(2)
-    for panel, (key, name) in zip(panels, _AXES.items(), strict=True):
+    figure, panels = new_panels(len(known))
+    for panel, (key, name) in zip(panels, known.items(), strict=True):
         _draw_bands(panel, methods, key, measure)
         finish(panel, xlabel=name, ylabel=label)
     lowest, highest = zip(*(panel.get_ylim() for panel in panels), strict=True)
-    panels[1].sharey(panels[0])
+    panels[-1].sharey(panels[0])
     panels[0].set_ylim(min(lowest), max(highest))
     figure.suptitle(_seeds_text(methods), fontsize="medium")
     return figure
