@@ -18,48 +18,45 @@ PAGE = ROOT / "docs" / "peers.md"
 OWN, SOFT, SAME_OPTIMIZER = "vrba", "vrba-soft", "vrba-ssbroyden"
 IN_README = (OWN, "vrba-uniform", SAME_OPTIMIZER, SOFT)
 READING = (
-    "In brackets: how many times lower than the best other; empty is what was not run. "
-    "`vrba` is what `vrba "
-    "solve` does, with Levenberg-Marquardt; `-uniform` the same with evenly drawn "
-    "points; on Allen-Cahn both have an ansatz for the kink in the initial data that "
-    "the others lack. `-ssbroyden` and `-soft` have that problem as the others do, the "
-    "former with self-scaled Broyden. Sizes are those of vrba's default, no other "
-    "package was tuned, and the optimizers differ."
+    "In brackets: how many times lower than the best other package. Empty cells were "
+    "not run. `vrba` is the default of `vrba solve`, with Levenberg-Marquardt; "
+    "`-uniform` is the same with uniform sampling. On Allen-Cahn both have an ansatz "
+    "for the kink in the initial data, which the others lack. `-ssbroyden` (with "
+    "self-scaled Broyden) and `-soft` solve that problem as the others do. Sizes are "
+    "those of vrba's default. No other package was tuned, and the optimizers differ."
 )
 NEARLY = 0.98  # of the time: less is early
 AIM = 10.0  # times below the best peer
 HEAD = """# Beside other packages
 
-Written by `python -m benchmarks.peers`, never by hand: the same problem, network (tanh,
-float64), number of points and minutes in vrba and in {peers}. Each runs on threads of
-its own, in an environment of its own. Errors are relative L2 against the problem's own
-reference, of the last iterate; the median over seeds [lowest, highest] if there are
-several.
+Written by `python -m benchmarks.peers`, never by hand. vrba and {peers} solve the same
+problem with the same network (tanh, float64), number of points and minutes. Each run
+has its own threads and its own environment. Errors are relative L2 against the
+problem's reference, of the last iterate. With several seeds a cell is the median
+[lowest, highest]. A *method* is a package with an optimizer and a sampling.
 
-What to bear in mind: network, number of points and redraw interval are those of vrba's
-default for the longer time, and no peer was tuned. The shorter time is read off the
-same runs: with that budget stages of Adam, and vrba's network, would be smaller. The
-optimizers differ, so these tables do not show adaptivity alone; for that, compare an
-arm of vrba with its `-uniform` twin. Arms of vrba with another optimizer, named so,
-have one of a kind that a peer has, with another start, search and schedule: steps tell
-how many of them fitted into the time.
+Caveats:
 
-The time counts training with compilation, but not imports, and not the measurement of
-the error: peers' clocks stand while it is measured; vrba's own runs on, so that a
-measurement is timed after the run and taken off for each. What vrba spends on its
-diagnosing, which no peer does, counts; making its first pool does not. Between two
-measurements the logarithm of an error is taken as linear in time. Errors go up and down
-between measurements: a factor of two at one instant is no difference.
+- Network, number of points and resampling interval are those of vrba's default for the
+  longer time. No peer was tuned. First-order methods may do better with fewer points.
+- The shorter time is read off the same runs. A run planned for that time would have a
+  smaller network and shorter stages of Adam.
+- The optimizers differ, so the tables do not show adaptivity alone. For that, compare a
+  method of vrba with its `-uniform` twin. Methods of vrba that name an optimizer use
+  one of the kind that a peer has, with other starts, searches and schedules.
+- Time counts training with compilation, without imports and without the measurement of
+  the error. The diagnostics of vrba count; making its first pool does not.
+- Between two measurements the logarithm of an error is interpolated. Errors fluctuate:
+  a factor of two at one instant is no difference.
+- Runs of other commits were made on another day. The machine was of the same kind, but
+  may have been faster or slower.
 
-The same for all: the inputs scaled to [-1, 1], and boundary and initial values exact by
-the same output transform. In Allen-Cahn the peers have periodic inputs and the initial
-values in the loss, with weight {weight:g}, on one point for {share} of the others. So
-have the arms of vrba, which draw them anew, but for `vrba` and `vrba-uniform`: these
-have their default ansatz, which peers lack.
-Not the same: the optimizer, how points are chosen, and the random initial networks,
-which are each package's own. The number of points suits few, costly steps; first-order
-arms may do better with fewer. Arms of other commits were run on another day, on a
-machine of the same kind that may have been faster or slower.
+Equal for all: inputs scaled to [-1, 1]; boundary and initial values exact by the same
+output transform. On Allen-Cahn the peers have periodic inputs and the initial values in
+the loss, with weight {weight:g} and one point for {share} of the others. So do the
+methods of vrba, which resample these points, except `vrba` and `vrba-uniform`: these use
+their default ansatz. Not equal: the optimizer, the sampling, and the random initial
+network of each package.
 
 ![Error against time](peers.png)
 """
@@ -82,7 +79,7 @@ def page(known: dict[str, dict[str, Any]]) -> str:
     )
     for key, runs in grouped(known).items():
         text += "\n" + "\n".join(section(key, runs)) + "\n"
-    text += "\n## Notes on the arms\n\n"
+    text += "\n## Notes on the methods\n\n"
     shown_arms = {run["arm"] for run in known.values()}
     noted = [arm for arm in ARMS if arm.note and arm.name in shown_arms]
     notes = [f"- `{arm.name}`: {arm.note}" for arm in noted]
@@ -161,7 +158,7 @@ def section(key: Key, runs: Runs) -> list[str]:
         f"{min(shares):.2f} to {max(shares):.2f} of a core; "
         f"seeds {_listed(seeds)}; commit {_listed(commits)}.",
         "",
-        f"| arm | optimizer | points | steps | {minutes / 4:g} min | {minutes:g} min |",
+        f"| method | optimizer | points | steps | {minutes / 4:g} min | {minutes:g} min |",
         "|---|---|---|---|---|---|",
     ]
     about = {arm.name: arm for arm in ARMS}
@@ -263,7 +260,7 @@ def standing(
         told = f"{when} the error of the best peer, `{best}`, is {factor} times `{own}`"
         told += "" if errors[best] >= AIM * errors[own] else ", less than ten times"
     better = [arm for arm, error in errors.items() if error < errors[own]]
-    ahead = ", ".join(f"`{arm}`" for arm in better) or "no arm"
+    ahead = ", ".join(f"`{arm}`" for arm in better) or "no method"
     count = "one seed" if len(seeds) == 1 else f"{len(seeds)} seeds"
     return f"{told} ({count}); ahead: {ahead}."
 

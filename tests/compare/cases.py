@@ -6,7 +6,7 @@ import io
 import pytest
 
 from vrba.cli import solve, train
-from vrba.cli.entry import main
+from vrba.__main__ import main
 from vrba.compare import environment, executors
 
 DECAY = """
