@@ -4,13 +4,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from tests.train_cases import Decay, tiny_recipe
 
 import vrba
-from tests.pinn.cases import Decay, tiny_recipe
-from vrba.compare import along_time, make_policy, with_potential
+from vrba.compare import make_policy, with_potential, with_time_axis
+from vrba.core import load_tree, save_tree
 from vrba.pinn import Evaluator, Trainer
 from vrba.problems import EQUATIONS, Formulation
-from vrba.runs import load_tree, save_tree
 
 N = 40
 RNG = np.random.default_rng(11)
@@ -210,7 +210,7 @@ def test_a_run_with_windows_goes_on_bit_for_bit(tmp_path):
     state = go_on(trainer.init())
     assert jnp.max(times[state.ids[EQUATIONS]]) <= 2 / 3 + 0.02
     save_tree(tmp_path / "state.npz", state, {})
-    loaded, _ = load_tree(tmp_path / "state.npz", trainer.state_template(0))
+    loaded, _ = load_tree(tmp_path / "state.npz", trainer.like(0))
     for _ in range(4):
         state, loaded = go_on(state), go_on(loaded)
     leaves = zip(jax.tree.leaves(state), jax.tree.leaves(loaded), strict=True)
@@ -278,8 +278,8 @@ def test_wrappers_by_name_go_around_the_default():
     assert isinstance(causal, vrba.adapt.Causal)
     assert causal.policy == with_potential(INNER, vrba.Exponential())
     assert make_policy("causal", None, causal) is causal  # a run that is resumed
-    assert along_time(causal, ("x", "t")).axis == 1
+    assert with_time_axis(causal, ("x", "t")).axis == 1
     with pytest.raises(ValueError, match="needs a coordinate `t`.*x, y"):
-        along_time(causal, ("x", "y"))
-    with pytest.raises(ValueError, match="goes around another"):
+        with_time_axis(causal, ("x", "y"))
+    with pytest.raises(ValueError, match="wraps another"):
         make_policy("causal", None, None)
