@@ -101,7 +101,7 @@ def test_draws_of_a_recipe_can_be_corrected():
     assert made(policy="vrba-unbiased") == made()  # as Levenberg-Marquardt has it
     around = unbiased_policy(adapt.Causal(plain.policy))
     assert around == adapt.Causal(other.policy)
-    with pytest.raises(UsageError, match="`Weighting` of the recipe changes what"):
+    with pytest.raises(UsageError, match="`Weighting` of the recipe changes"):
         made(recipe="adam-weighting", policy="vrba-unbiased")
 
 

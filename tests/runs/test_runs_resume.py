@@ -236,6 +236,7 @@ def saved_step(path):
         return 0
 
 
+@pytest.mark.slow
 def test_kill_9(unbroken, tmp_path):
     path = tmp_path / "run"
     code = CHILD.format(root=str(Path(__file__).parents[2]), path=str(path))
