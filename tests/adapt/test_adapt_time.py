@@ -4,9 +4,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tests.train_cases import Decay, tiny_recipe
 
 import vrba
+from tests.pinn.cases import Decay, tiny_recipe
 from vrba.compare import make_policy, with_potential, with_time_axis
 from vrba.core import load_tree, save_tree
 from vrba.pinn import Evaluator, Trainer

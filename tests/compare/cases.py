@@ -5,8 +5,8 @@ import io
 
 import pytest
 
-from vrba.cli import solve, train
 from vrba.__main__ import main
+from vrba.cli import solve, train
 from vrba.compare import environment, executors
 
 DECAY = """

@@ -63,7 +63,8 @@ def test_reference_covers_every_export():
 
 def broken_links(text, folder):
     """Relative links and images whose file does not exist."""
-    targets = re.findall(r"\]\(([^)\s]+)[^)]*\)", text)
+    prose = re.sub(r"```.*?```|`[^`\n]+`", "", text, flags=re.DOTALL)
+    targets = re.findall(r"\]\(([^)\s]+)[^)]*\)", prose)
     targets += re.findall(r"(?:src|href)=\"([^\"]+)\"", text)
     files = [t.split("#")[0] for t in targets if not re.match(r"[a-z]+:", t)]
     return [name for name in files if name and not (folder / name).exists()]
