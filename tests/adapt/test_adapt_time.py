@@ -8,9 +8,9 @@ import pytest
 import vrba
 from tests.pinn.cases import Decay, tiny_recipe
 from vrba.compare import make_policy, with_potential, with_time_axis
-from vrba.core import load_tree, save_tree
 from vrba.pinn import Evaluator, Trainer
 from vrba.problems import EQUATIONS, Formulation
+from vrba.runs import load_tree, save_tree
 
 N = 40
 RNG = np.random.default_rng(11)
@@ -210,7 +210,7 @@ def test_a_run_with_windows_goes_on_bit_for_bit(tmp_path):
     state = go_on(trainer.init())
     assert jnp.max(times[state.ids[EQUATIONS]]) <= 2 / 3 + 0.02
     save_tree(tmp_path / "state.npz", state, {})
-    loaded, _ = load_tree(tmp_path / "state.npz", trainer.like(0))
+    loaded, _ = load_tree(tmp_path / "state.npz", trainer.state_template(0))
     for _ in range(4):
         state, loaded = go_on(state), go_on(loaded)
     leaves = zip(jax.tree.leaves(state), jax.tree.leaves(loaded), strict=True)
