@@ -54,7 +54,7 @@ Caveats:
 Equal for all: inputs scaled to [-1, 1]; boundary and initial values exact by the same
 output transform. On Allen-Cahn the peers have periodic inputs and the initial values in
 the loss, with weight {weight:g} and one point for {share} of the others. So do the
-methods of vrba, which resample these points, except `vrba` and `vrba-uniform`: these use
+methods of vrba, which resample these points. `vrba` and `vrba-uniform` do not: they use
 their default ansatz. Not equal: the optimizer, the sampling, and the random initial
 network of each package.
 
@@ -158,7 +158,8 @@ def section(key: Key, runs: Runs) -> list[str]:
         f"{min(shares):.2f} to {max(shares):.2f} of a core; "
         f"seeds {_listed(seeds)}; commit {_listed(commits)}.",
         "",
-        f"| method | optimizer | points | steps | {minutes / 4:g} min | {minutes:g} min |",
+        "| method | optimizer | points | steps "
+        f"| {minutes / 4:g} min | {minutes:g} min |",
         "|---|---|---|---|---|---|",
     ]
     about = {arm.name: arm for arm in ARMS}

@@ -53,7 +53,7 @@ class Quartic(AbstractPotential):
 PROBLEM = '''
 """Radioactive decay."""
 
-import jax.numpy as jnp
+import numpy as np
 from typing_extensions import override
 
 from ..domains import Box
@@ -78,7 +78,8 @@ class RadioactiveDecay(Problem):
 
     @override
     def reference(self):
-        return exact_reference(self.domain, lambda t: jnp.exp(-self.rate * t))
+        exact = lambda t: np.exp(-self.rate * t)
+        return exact_reference(self.domain, exact, 65)
 '''
 OPTIMIZER = '''
 """Gradient descent with a fixed step."""
