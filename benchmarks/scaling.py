@@ -109,12 +109,12 @@ def exponent(found: list[dict[str, float]], along: str, of: str) -> float:
 
 def show(found: dict[str, list[dict[str, float]]], along: str) -> None:
     """A table, and how time and memory grow."""
-    print(f"optimizer         {along:>9s}  step (s)  redraw (s)  program MB  all MB")
+    print(f"optimizer         {along:>9s}  step (s)  resample (s)  program MB  all MB")
     for name, cases in found.items():
         for case in cases:
             print(
                 f"{name:18s}{case[along]:9,.0f}{case['seconds']:10.4f}"
-                f"{case['redraw']:12.4f}{case['program'] / 1e6:12.1f}"
+                f"{case['resample']:14.4f}{case['program'] / 1e6:12.1f}"
                 f"{case['resident'] / 1e6:8.0f}"
             )
         grows = exponent(cases, along, "seconds")

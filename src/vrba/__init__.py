@@ -1,6 +1,7 @@
 """vrba: residual-based adaptivity that follows from one convex potential."""
 
 import difflib
+import inspect
 from importlib.metadata import version
 from typing import Any
 
@@ -15,11 +16,17 @@ def __getattr__(name: str) -> Any:
     try:
         return _load(name)
     except AttributeError:
-        near = difflib.get_close_matches(name, __all__, 1)
+        near = _room_of(name) or difflib.get_close_matches(name, __all__, 1)
         hint = f" Did you mean `vrba.{near[0]}`?" if near else ""
         message = f"module `vrba` has no attribute `{name}`.{hint}"
         # with a name and no object, Python adds no suggestion of its own
         raise AttributeError(message, name=name, obj=None) from None
+
+
+def _room_of(name: str) -> list[str]:
+    """The full name of something that a room exports."""
+    rooms = [one for one in __all__ if inspect.ismodule(_load(one))]
+    return [f"{room}.{name}" for room in rooms if hasattr(_load(room), name)][:1]
 
 
 def __dir__() -> list[str]:

@@ -13,7 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks import CASES, results_page, shelf, shortcomings, study_page, variants
+from benchmarks import (
+    CASES,
+    results_page,
+    scaling,
+    shelf,
+    shortcomings,
+    study_page,
+    variants,
+)
 from benchmarks import study as study_module
 from benchmarks.commit import commit_of
 from benchmarks.peers import figure, page
@@ -501,3 +509,15 @@ def test_every_benchmark_can_be_called(name):
         found |= {getattr(node, "name", None)}
         found |= {getattr(one, "id", None) for one in getattr(node, "targets", ())}
     assert found & {"main", "IS_LONG"}
+
+
+def test_scaling_prints_what_it_measured(capsys):
+    cases = [
+        {"params": size, "program": 1e6, "resident": 2e6, "resample": 0.5}
+        | {"seconds": size**2 / 1e6}
+        for size in (100.0, 200.0)
+    ]
+    (name, along), *_ = [key for key in scaling.EXPECTED if key[1] == "params"]
+    scaling.show({name: cases}, along)
+    out = capsys.readouterr().out
+    assert "0.5000" in out and "params^2.00" in out

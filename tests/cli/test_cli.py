@@ -568,12 +568,16 @@ def test_reproducible_command_has_no_output_options():
 def test_a_resumed_run_gets_more_time(capsys):
     """The limit counts the time before a resume: the same one would end at once."""
     words = ["vrba", "solve", "--resume", "runs/burgers"]
-    print_how_to_resume("time", words, 1.5)
-    print_how_to_resume("interrupted", words, 1.5)
-    print_how_to_resume("steps", words, 1.5)
+    result = {"manifest": {"minutes": 1.5}, "seconds": 91.0}
+    for reason in ("time", "interrupted", "steps"):
+        print_how_to_resume(result | {"stop_reason": reason}, words)
+    late = result | {"stop_reason": "time", "seconds": 600.0}  # compilation took them
+    print_how_to_resume(late, words)
     assert capsys.readouterr().err == (
         "Time limit reached. Resume with: vrba solve --resume runs/burgers "
-        "--minutes 3\n"
+        "--minutes 3.03\n"
         "Interrupted; all progress is saved. Resume with: vrba solve --resume "
         "runs/burgers\n"
+        "Time limit reached. Resume with: vrba solve --resume runs/burgers "
+        "--minutes 20\n"
     )

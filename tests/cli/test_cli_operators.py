@@ -272,6 +272,13 @@ MISTAKES = {
     "`--minutes` must be positive": ["train", "pairs.h5", "--minutes", 0],
     "`one` already holds a run": ["train", "pairs.h5", "--out", "one"],
     "`--batch` cannot be changed": ["train", "--resume", "one", "--batch", 3],
+    "`--resample-every` cannot be changed": [
+        "train",
+        "--resume",
+        "one",
+        "--resample-every",
+        3,
+    ],
     "`--points` is for problems": ["compare", "--data", "pairs.h5", "--points", 3],
     "`--batch` is for data": ["compare", "burgers", "--batch", 3],
     "of an operator must be one of uniform": [

@@ -175,7 +175,7 @@ def test_python_resumes_with_more_seeds(decay, recipe, compared):
     assert list(more.runs["uniform"]) == [3, 4, 5] and not more.is_stopped
     with pytest.raises(InputError, match="less than the 3 of"):
         vrba.compare(decay, policies, 2, resume=True, **how)
-    with pytest.raises(InputError, match=r"was begun with the methods .*, not"):
+    with pytest.raises(InputError, match=r"was started with the methods .*, not"):
         vrba.compare(decay, ["rad"], 3, resume=True, **how)
     with pytest.raises(InputError, match="already holds a comparison"):
         vrba.compare(decay, policies, 3, **how)

@@ -10,13 +10,16 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+import vrba
 from vrba.compare import (
     ComparisonFolder,
+    ProblemCase,
     Settings,
     as_json,
     budget,
     executors,
     folder,
+    methods_of,
     tables,
     text_of,
 )
@@ -137,3 +140,13 @@ def test_share_of_the_machine(monkeypatch):
 def test_free_memory_is_less_than_all():
     total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     assert 0 < budget.free_bytes() < total
+
+
+def test_policies_may_be_one_text():
+    problem = vrba.problems.Burgers()
+    case = ProblemCase(problem, vrba.Recipe(max_steps=1))
+    listed = methods_of(case, ["uniform", "rad"])
+    assert methods_of(case, "uniform, rad") == listed and set(listed) == {
+        "uniform",
+        "rad",
+    }

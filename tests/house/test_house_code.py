@@ -149,6 +149,8 @@ def test_the_top_of_the_package_is_small_and_complete():
 def test_a_misspelt_name_gets_a_suggestion():
     with pytest.raises(AttributeError, match="Did you mean `vrba.Weighting`?"):
         vrba.Weigthing  # noqa: B018
+    with pytest.raises(AttributeError, match="Did you mean `vrba.adapt.Power`?"):
+        vrba.Power  # noqa: B018
     with pytest.raises(AttributeError, match="no attribute `xyzzy`.$"):
         vrba.xyzzy  # noqa: B018
 

@@ -530,6 +530,8 @@ def test_a_run_that_has_not_ended_can_be_looked_at(unbroken, tmp_path, monkeypat
     assert "residual" in repr(found)
     assert "stop_reason" not in found.result
     assert found.result["step"] == 8 and "checksum" not in found.result
+    summary = found.summary()
+    assert summary["stop_reason"] is None and "not ended" in summary["message"]
 
 
 def test_a_run_that_goes_on_has_not_ended(unbroken, tmp_path):

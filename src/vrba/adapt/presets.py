@@ -72,7 +72,7 @@ def vrba_sampling(
     mix: int | float = 0.8,
     correction: Unbiased | None = None,
 ) -> Sampling:
-    """Sampling for second-order training, where points are redrawn occasionally.
+    """Sampling for second-order training, where points are resampled occasionally.
 
     By default the tilt is proportional to the residual.
     """

@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code.
 
     0: done; 1: a failed run or an unexpected error; 2: bad input; 130: interrupted;
-    141: nobody reads the output.
+    141: the reader of the output closed the pipe.
     """
     words = tuple(sys.argv[1:] if arguments is None else arguments)
     try:

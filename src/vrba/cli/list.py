@@ -34,15 +34,15 @@ from .output import as_json, print_result
 _Known = Mapping[str, Callable[..., Any]]
 
 
-class Entry(NamedTuple):
+class ListEntry(NamedTuple):
     """All names of a thing, whether a command takes them, and its description."""
 
     names: tuple[str, ...]
     is_typed: bool
-    about: str
+    description: str
 
 
-def catalogue() -> dict[str, list[Entry]]:
+def catalogue() -> dict[str, list[ListEntry]]:
     """All exports by kind; what no command takes has its Python name."""
     kinds: dict[str, tuple[_Known, ModuleType, type | None]] = {
         "problems": (known_problems(), vrba.problems, None),
@@ -61,7 +61,7 @@ def catalogue() -> dict[str, list[Entry]]:
     }
 
 
-def _named(known: _Known) -> list[Entry]:
+def _named(known: _Known) -> list[ListEntry]:
     """What commands take; several names of one thing share an entry."""
     names: dict[int, list[str]] = {}
     for name, make in known.items():
@@ -69,17 +69,17 @@ def _named(known: _Known) -> list[Entry]:
     things = {id(make): make for make in known.values()}
     whole = lambda make: make.args[0] if isinstance(make, partial) else make
     found = [(tuple(names[k]), whole(make)) for k, make in things.items()]
-    return sorted(Entry(each, True, first_sentence(thing)) for each, thing in found)
+    return sorted(ListEntry(each, True, first_sentence(thing)) for each, thing in found)
 
 
-def _in_python(room: ModuleType, base: type, known: _Known) -> list[Entry]:
+def _in_python(room: ModuleType, base: type, known: _Known) -> list[ListEntry]:
     """What no command takes: it needs arguments, or there is no flag for it."""
     entries = []
     for kind in classes_in(room, base):
         is_at_top = getattr(vrba, kind.__name__, None) is kind
         path = f"{'vrba' if is_at_top else room.__name__}.{kind.__name__}"
         if kind not in known.values():
-            entries.append(Entry((path,), False, first_sentence(kind)))
+            entries.append(ListEntry((path,), False, first_sentence(kind)))
     return sorted(entries)
 
 
@@ -117,18 +117,18 @@ class List(AbstractCommand):
         return DONE
 
 
-def _json(kinds: dict[str, list[Entry]]) -> str:
+def _json(kinds: dict[str, list[ListEntry]]) -> str:
     return as_json({k: [e._asdict() for e in entries] for k, entries in kinds.items()})
 
 
-def _text(kinds: dict[str, list[Entry]]) -> str:
+def _text(kinds: dict[str, list[ListEntry]]) -> str:
     """Names in a column, with a heading for each of several kinds."""
     parts = []
     for kind, entries in kinds.items():
         names = [", ".join(entry.names) for entry in entries]
         width = max(map(len, names))
         pairs = zip(names, entries, strict=True)
-        lines = [f"{name:{width}}  {entry.about}" for name, entry in pairs]
+        lines = [f"{name:{width}}  {entry.description}" for name, entry in pairs]
         heading = [f"{kind}:"] if len(kinds) > 1 else []
         parts.append("\n".join([*heading, *lines]))
     return "\n\n".join(parts)

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from ..compare import as_json as as_json
 from ..runs import (
@@ -30,14 +31,14 @@ def print_result(text: str) -> None:
     sys.stdout.flush()
 
 
-def print_how_to_resume(
-    stop_reason: str, words: Sequence[str], minutes: float | None
-) -> None:
+def print_how_to_resume(result: dict[str, Any], words: Sequence[str]) -> None:
     """Print the command that resumes a run, if it was interrupted or out of time."""
+    stop_reason, minutes = result["stop_reason"], result["manifest"]["minutes"]
     if stop_reason == StopReason.interrupted:
         text = f"Interrupted; all progress is saved. Resume with: {shlex.join(words)}"
     elif stop_reason == StopReason.time and minutes is not None:
-        more = [*words, "--minutes", f"{2 * minutes:g}"]  # the limit counts all time
+        limit = 2 * max(minutes, result["seconds"] / 60)  # it counts all time
+        more = [*words, "--minutes", f"{limit:.3g}"]
         text = f"Time limit reached. Resume with: {shlex.join(more)}"
     else:
         return
@@ -63,11 +64,11 @@ def progress(
     from ..report import Panel, TensorBoard  # imports matplotlib
 
     panel = Panel() if sys.stderr.isatty() else None
-    shown = panel or PrintLines(prints_result=False)
+    callback = panel or PrintLines(prints_result=False)
     try:
         if has_tensorboard:
-            shown = CallbackList(shown, TensorBoard(run / "tensorboard"))
-        yield shown
+            callback = CallbackList(callback, TensorBoard(run / "tensorboard"))
+        yield callback
     except KeyboardInterrupt:  # before the first step, or at the second Ctrl-C
         if RunFolder(run).checkpoint("latest").exists():
             sys.stderr.write(f"Resume with: {shlex.join(resume_words)}\n")

@@ -85,7 +85,7 @@ def dtype_of(run: Path) -> str:
     return _described(run)["dtype"]
 
 
-def load_start(run: Path, problem: Problem) -> Solution:
+def load_initial_solution(run: Path, problem: Problem) -> Solution:
     """The solution in a folder, to initialise the network of a problem.
 
     The problem may differ from that of the folder if it has as many fields.
@@ -228,8 +228,12 @@ def new_operator_recipe(flags: OperatorFlags, pairs: Pairs) -> OperatorRecipe:
     return recipe
 
 
-def resumed_operator_recipe(run: Path, steps: int | None) -> OperatorRecipe:
-    """The recipe of a run, with another number of steps if given."""
+def resumed_operator_recipe(
+    run: Path, steps: int | None, patience: int | None
+) -> OperatorRecipe:
+    """The recipe of a run, with another number of steps or patience if given."""
     described = RunFolder(run).read_manifest(TRAIN)["recipe"]
     recipe = rebuild(described, operators.known_classes())
-    return dataclasses.replace(recipe, **_given({"max_steps": steps}))
+    return dataclasses.replace(
+        recipe, **_given({"max_steps": steps, "patience": patience})
+    )

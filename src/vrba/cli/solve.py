@@ -34,7 +34,7 @@ from .problem_argument import file_of, load_problem, name_of
 from .recipe import (
     dtype_asked,
     dtype_of,
-    load_start,
+    load_initial_solution,
     new_recipe,
     resumed_recipe,
 )
@@ -118,7 +118,7 @@ def _solve_all(flags: Solve, problem: Problem | None) -> list[Solution]:
     recipe = new_recipe(flags.recipe, problem, flags.minutes, flags.init_from)
     start = None
     if flags.init_from is not None:
-        start = load_start(flags.init_from, problem)
+        start = load_initial_solution(flags.init_from, problem)
     solutions = []
     with output_folder(flags.out, Path("runs") / name_of(flags.target or "")) as out:
         for seed, run in enumerate(_folders(flags, out), start=flags.seed):
@@ -151,8 +151,7 @@ def _solve_one(
             diagnose=flags.diagnose,
             command=reproducible_command(flags.words),
         )
-    minutes = solution.result["manifest"]["minutes"]
-    print_how_to_resume(solution.result["stop_reason"], words, minutes)
+    print_how_to_resume(solution.result, words)
     return solution
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from typing_extensions import override
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
-from ..compare import known_makers, listed
+from ..compare import check_budget, known_makers, listed
 from ..core import use_precision
 from ..data import open_pairs
 from ..operators import Operator, OperatorRecipe, train_operator
@@ -68,24 +68,24 @@ class Train(AbstractCommand):
             if self.resume is None:
                 recipe = new_operator_recipe(self.recipe, pairs)
             else:
-                recipe = resumed_operator_recipe(self.resume, self.recipe.steps)
+                flags = self.recipe
+                run, steps = self.resume, flags.steps
+                recipe = resumed_operator_recipe(run, steps, flags.patience)
         given = self.resume or self.out
         with output_folder(given, Path("runs") / path.stem) as folder:
             operator = _train(self, path, recipe, folder)
-        stop_reason = operator.result["stop_reason"]
-        minutes = operator.result["manifest"]["minutes"]
-        print_how_to_resume(stop_reason, _resume_words(folder), minutes)
+        print_how_to_resume(operator.result, _resume_words(self, folder))
         text = f"{operator.sentence()} See {folder}."
         print_result(as_json(operator.summary()) if self.json else text)
         write_page(folder, raises=self.debug)
-        return exit_code([stop_reason])
+        return exit_code([operator.result["stop_reason"]])
 
 
 def _train(flags: Train, path: Path, recipe: OperatorRecipe, folder: Path) -> Operator:
     seed = flags.seed
     if flags.resume is not None:
         seed = RunFolder(folder).read_manifest(TRAIN)["seed"]
-    words = _resume_words(folder)
+    words = _resume_words(flags, folder)
     with progress(folder, words, has_tensorboard=flags.tensorboard) as callback:
         return train_operator(
             path,
@@ -101,6 +101,7 @@ def _train(flags: Train, path: Path, recipe: OperatorRecipe, folder: Path) -> Op
 
 def _check(flags: Train) -> None:
     """Raise for flags that would fail later."""
+    check_budget(flags.seed, 1, flags.minutes, 0)
     if flags.target is None and flags.resume is None:
         raise UsageError(
             "Give training data: a file of pairs, or one of "
@@ -108,13 +109,17 @@ def _check(flags: Train) -> None:
         )
     if flags.resume is not None:
         given: dict[str, Any] = dataclasses.asdict(flags.recipe)
-        given |= {"out": flags.out, "seed": flags.seed or None, "steps": None}
+        given |= {"out": flags.out, "seed": flags.seed or None}
+        given |= {"steps": None, "patience": None}
         wrong = [name for name, value in given.items() if value is not None]
         if wrong:
-            raise UsageError(f"`--{wrong[0]}` cannot be changed with `--resume`.")
+            flag = wrong[0].replace("_", "-")
+            raise UsageError(f"`--{flag}` cannot be changed with `--resume`.")
     if flags.out is not None:
         RunFolder(flags.out).check_free()
 
 
-def _resume_words(folder: Path) -> list[str]:
-    return ["vrba", "train", "--resume", str(folder)]
+def _resume_words(flags: Train, folder: Path) -> list[str]:
+    """The command that resumes; it repeats data that the folder may not name."""
+    data = [flags.target] if flags.resume and flags.target else []
+    return ["vrba", "train", *data, "--resume", str(folder)]

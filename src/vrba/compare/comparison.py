@@ -153,12 +153,10 @@ def compare(
     with use_precision(case.recipe.dtype):
         recipes = methods_of(case, policies)
     folder = ComparisonFolder(tempfile.mkdtemp("-vrba") if out is None else out)
-    flags: dict[str, Any] = {"minutes": minutes, "steps": steps}
-    flags = {name: value for name, value in flags.items() if value is not None}
-    methods = tuple(recipes)
-    settings = Settings(
-        case.command, None, (), methods, first_seed, seeds, flags, num_cores()
-    )
+    given: dict[str, Any] = {"minutes": minutes, "steps": steps}
+    flags = {name: value for name, value in given.items() if value is not None}
+    shared = (first_seed, seeds, flags, num_cores())
+    settings = Settings(case.command, None, (), tuple(recipes), *shared)
     described = case.describe()
     if resume:
         _check_resumed(folder, case, settings, described)
@@ -166,9 +164,14 @@ def compare(
         folder.check_free()
     options = {"diagnose": diagnose} if case.command == "solve" else {}
     executor = InProcess(case, recipes, minutes, **options)
-    is_stopped = make_runs(folder, settings, described, executor).is_stopped
-    record = ComparisonRecord.read(folder.path)
     is_temporary = out is None
+    try:
+        is_stopped = make_runs(folder, settings, described, executor).is_stopped
+        record = ComparisonRecord.read(folder.path)
+    except BaseException:
+        if is_temporary:
+            shutil.rmtree(folder.path, ignore_errors=True)
+        raise
     found = Comparison(record, folder.path, case, recipes, is_stopped, is_temporary)
     if is_temporary:
         weakref.finalize(found, shutil.rmtree, folder.path, ignore_errors=True)
@@ -283,7 +286,7 @@ def _check_resumed(
     for name in ("command", "target", "methods", "first_seed", "flags"):
         if old[name] != new[name]:
             raise UsageError(
-                f"`{folder.path}` was begun with the {name} {old[name]}, not "
+                f"`{folder.path}` was started with the {name} {old[name]}, not "
                 f"{new[name]}: give the same, or choose another folder."
             )
     check_enough_seeds(folder, stored, settings.num_seeds)

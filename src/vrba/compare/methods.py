@@ -200,6 +200,7 @@ def methods_of(case: AbstractCase, policies: Policies | None) -> dict[str, Any]:
     `policies` are names or policy objects; a mapping gives names of its own.
     """
     policies = case.default_policies if policies is None else policies
+    policies = policies.split(",") if isinstance(policies, str) else policies
     if isinstance(policies, Mapping):
         given = list(policies.items())
     else:

@@ -36,6 +36,9 @@ def pick(what: str, name: str, options: Mapping[str, _T], hint: str = "") -> _T:
 def did_you_mean(word: str, options: Iterable[str]) -> str:
     """A sentence with the closest option, or nothing if none is close."""
     plain = {_plain(option): option for option in options}
+    begun = [option for name, option in plain.items() if name.startswith(_plain(word))]
+    if word and begun:
+        return f" Did you mean `{begun[0]}`?"
     close = difflib.get_close_matches(_plain(word), plain, 1)
     return f" Did you mean `{plain[close[0]]}`?" if close else ""
 

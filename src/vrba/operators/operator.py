@@ -161,7 +161,7 @@ class Operator:
         kept = ("seed", "num_params", "weights_bytes", "data_file")
         return {
             "run": None if self.run is None else str(self.run),
-            **{key: result[key] for key in keys},
+            **{key: result.get(key) for key in keys},
             **{key: manifest[key] for key in kept},
             "message": stop_advice(result),
             "dtype": self.recipe.dtype,

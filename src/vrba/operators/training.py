@@ -9,7 +9,14 @@ import numpy as np
 from jaxtyping import Float
 from typing_extensions import override
 
-from ..core import InputError, describe, is_same_description, lock_folder, use_precision
+from ..core import (
+    InputError,
+    check_positive,
+    describe,
+    is_same_description,
+    lock_folder,
+    use_precision,
+)
 from ..data import Pairs, open_pairs
 from ..runs import (
     TRAIN,
@@ -63,8 +70,8 @@ def train_operator(
     """
     seed = cast(int, describe(seed))  # numbers of numpy as plain ones
     limit = cast(float | None, describe(minutes))
-    if limit is not None and not limit > 0:
-        raise InputError(f"`minutes` must be positive, got {limit}.")
+    if limit is not None:
+        check_positive(minutes=limit)
     pairs, file = _opened(data)
     recipe = default_operator_recipe(pairs) if recipe is None else recipe
     if pairs.num_test < 1:

@@ -20,7 +20,7 @@ def adam_weighting(potential: AbstractPotential | None = None) -> Recipe:
 
     The default potential is the exponential, with `mix=0.8`; others have `mix=1`. As in
     the published program, and not in the text, weights start at 0.1, a hundredth of
-    their cap, and points are also drawn by them: the quadratic potential then descends
+    their cap, and points are also drawn by them: the quadratic potential then minimises
     the L5 norm. The initial weights of the network are those of Glorot and Bengio; the
     published ones have the same variance in all but the first and the last layer.
     """

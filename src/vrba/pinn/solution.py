@@ -227,7 +227,7 @@ class Solution(eqx.Module):
         return {
             "run": None if self.run is None else str(self.run),
             "problem": type(self.problem).__name__,
-            **{key: result[key] for key in (*keys, "stop_reason", "status")},
+            **{key: result.get(key) for key in (*keys, "stop_reason", "status")},
             "message": stop_advice(result),
             "residuals": result["residuals"],
             "unknowns": result["unknowns"],

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..core import InputError, describe, lock_folder, use_precision
+from ..core import InputError, check_positive, describe, lock_folder, use_precision
 from ..problems import Formulation, Problem, Reference
 from ..runs import (
     SOLVE,
@@ -68,8 +68,8 @@ def solve(
     """
     seed = cast(int, describe(seed))  # numbers of numpy as plain ones
     minutes = cast(float | None, describe(minutes))
-    if minutes is not None and not minutes > 0:
-        raise InputError(f"`minutes` must be positive, got {minutes}.")
+    if minutes is not None:
+        check_positive(minutes=minutes)
     folder = None if run is None else RunFolder(run)
     if resume:
         if init_from is not None:

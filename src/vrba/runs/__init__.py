@@ -19,6 +19,7 @@ from .checkpoint import save_tree as save_tree
 from .folder import FORMAT_VERSION as FORMAT_VERSION
 from .folder import SOLVE as SOLVE
 from .folder import TRAIN as TRAIN
+from .folder import Entry as Entry
 from .folder import RunFolder as RunFolder
 from .logger import AbstractMeasurements as AbstractMeasurements
 from .logger import Logger as Logger
@@ -35,7 +36,6 @@ from .provenance import describe_problem as describe_problem
 from .provenance import describe_program as describe_program
 from .provenance import known_classes as known_classes
 from .provenance import read_commit as read_commit
-from .reader import Entry as Entry
 from .reader import RunRecord as RunRecord
 from .run import Ended as Ended
 from .run import Run as Run

@@ -19,6 +19,7 @@ from ..core import (
     write_json,
 )
 
+Entry = dict[str, Any]  # of the log
 FORMAT_VERSION = 1
 INTERNAL_KEYS = ("checksum", "stage")  # of a checkpoint's header
 SOLVE, TRAIN = "solve", "train"

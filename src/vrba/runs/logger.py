@@ -7,9 +7,7 @@ import numpy as np
 
 from ..diagnose import find_current_warnings, find_warnings
 from .callbacks import AbstractCallback, Plan
-from .folder import RunFolder
-
-Entry = dict[str, Any]
+from .folder import Entry, RunFolder
 
 
 class AbstractMeasurements(abc.ABC):

@@ -10,7 +10,6 @@ class StopReason(enum.StrEnum):
 
     steps = "steps"
     time = "time"
-    tolerance = "tolerance"
     no_descent = "no_descent"
     no_improvement = "no_improvement"
     interrupted = "interrupted"
@@ -25,7 +24,6 @@ class StopReason(enum.StrEnum):
 _ADVICE = {
     StopReason.steps: "All steps were made. Resume with more steps to go on.",
     StopReason.time: "The time limit was reached. Resume with more minutes to go on.",
-    StopReason.tolerance: "The tolerance was met.",
     StopReason.no_descent: (
         "No step lowers the loss: this is the limit of the precision, or the gradient "
         "is wrong. Use float64, change the points or the weights, or accept the result."
@@ -91,6 +89,8 @@ def solution_sentence(name: str, result: Mapping[str, Any]) -> str:
 
 def operator_sentence(name: str, result: Mapping[str, Any]) -> str:
     """The result of training an operator in one sentence."""
+    if "errors" not in result:
+        return f"{name}: the run has not ended."
     errors = result["errors"]
     return (
         f"{name}: relative L2 error {errors['selected']:.2e} (selected by validation "

@@ -13,10 +13,8 @@ from ..core import (
     read_arrays,
 )
 from .checkpoint import load_header
-from .folder import TRAIN, RunFolder
+from .folder import TRAIN, Entry, RunFolder
 from .outcome import StopReason, operator_sentence, solution_sentence
-
-Entry = dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
