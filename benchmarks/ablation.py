@@ -72,7 +72,7 @@ def uncorrected() -> Recipe:
 
 
 def weighted() -> Recipe:
-    """Points drawn evenly, with weights in proportion to the residual."""
+    """Uniform sampling, with weights in proportion to the residual."""
     smoothing = adapt.Smoothing(memory=0.7, rate=0.3, mix=0.8, is_normalised=False)
     return changed(policy=vrba.Weighting(adapt.Quadratic(), smoothing=smoothing))
 

@@ -144,7 +144,7 @@ def row(name: str, found: dict[str, Any]) -> str:
 
 
 def factors(found: dict[str, Any], which: str) -> tuple[float, ...]:
-    """The error with even points divided by ours, of the iterate `selected` or `last`,
+    """The error with uniform sampling divided by ours, of the iterate `selected` or `last`,
     for each seed that both have, the lowest first."""
     errors: dict[str, dict[int, float]] = {BASELINE: {}, OWN: {}}
     for run in found["runs"]:

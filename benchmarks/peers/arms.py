@@ -44,7 +44,7 @@ ARMS = (
         "vrba-uniform",
         "vrba",
         "Levenberg-Marquardt",
-        "drawn evenly",
+        "uniform sampling",
         "The default with `presets.uniform()`.",
     ),
     Arm(
@@ -60,7 +60,7 @@ ARMS = (
         "vrba-soft-uniform",
         "vrba",
         "Levenberg-Marquardt",
-        "drawn evenly",
+        "uniform sampling",
         "The same with `presets.uniform()`, also for the initial values.",
         ("allen-cahn",),
     ),
@@ -77,7 +77,7 @@ ARMS = (
         "vrba-ssbroyden-uniform",
         "vrba",
         "Adam, 1,000 steps, then self-scaled Broyden",
-        "drawn evenly",
+        "uniform sampling",
         "The same with `presets.uniform()`.",
     ),
     Arm(
@@ -93,7 +93,7 @@ ARMS = (
         "vrba-lbfgs-uniform",
         "vrba",
         "Adam, 1,000 steps, then L-BFGS",
-        "drawn evenly",
+        "uniform sampling",
         "The same with `presets.uniform()`.",
     ),
     Arm(
@@ -107,7 +107,7 @@ ARMS = (
         "vrba-adam-uniform",
         "vrba",
         "Adam",
-        "drawn evenly",
+        "uniform sampling",
         "The same with `presets.uniform()`.",
     ),
     Arm(

@@ -62,7 +62,7 @@ def draw(groups: dict[Key, Runs]) -> None:
 
 
 def looks_of() -> dict[str, dict[str, Any]]:
-    """A colour for each package, a kind of line for each of its arms; even points of
+    """A colour for each package, a kind of line for each of its arms; uniform sampling of
     vrba are pale."""
     found = {}
     for arm in ARMS:

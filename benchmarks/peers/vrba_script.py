@@ -1,4 +1,4 @@
-"""vrba: its default recipe, and the same with peers' optimizers or even points.
+"""vrba: its default recipe, and the same with peers' optimizers or uniform sampling.
 
 The error is what vrba itself logs. Its clock runs on while it measures; so a
 measurement is timed after the run and taken off for each.
