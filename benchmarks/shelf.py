@@ -144,8 +144,10 @@ def row(name: str, found: dict[str, Any]) -> str:
 
 
 def factors(found: dict[str, Any], which: str) -> tuple[float, ...]:
-    """The error with uniform sampling divided by ours, of the iterate `selected` or `last`,
-    for each seed that both have, the lowest first."""
+    """The error with uniform sampling divided by ours, for each seed of both, sorted.
+
+    `which` is the iterate, `selected` or `last`.
+    """
     errors: dict[str, dict[int, float]] = {BASELINE: {}, OWN: {}}
     for run in found["runs"]:
         if run["error"]:

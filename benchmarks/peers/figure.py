@@ -62,8 +62,8 @@ def draw(groups: dict[Key, Runs]) -> None:
 
 
 def looks_of() -> dict[str, dict[str, Any]]:
-    """A colour for each package, a kind of line for each of its arms; uniform sampling of
-    vrba are pale."""
+    """A colour for each package and a line style for each of its methods; uniform
+    sampling is pale."""
     found = {}
     for arm in ARMS:
         twin = arm.name.removesuffix("-uniform")
