@@ -75,7 +75,7 @@ def test_arms_of_vrba_are_what_the_page_says(script, arm):
     last = getattr(recipe.optimizer, "last", recipe.optimizer)
     kind = next(kind for word, kind in words.items() if word in arm.optimizer)
     assert isinstance(last, kind)
-    assert (recipe.policy == presets.uniform()) == (arm.points == "drawn evenly")
+    assert (recipe.policy == presets.uniform()) == (arm.points == "uniform sampling")
     assert recipe.policy.is_unbiased()
     assert script.is_posed_softly(arm.name) == (
         arm.name not in ("vrba", "vrba-uniform")
