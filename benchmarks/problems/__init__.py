@@ -1,0 +1,30 @@
+"""Hard problems of the benchmarks, which do not come with the package.
+
+Each file is also one for the command line: `vrba solve benchmarks/problems/lorenz.py`.
+"""
+
+import inspect
+
+from vrba.core import kebab_case
+from vrba.problems import Problem
+
+from .barenblatt import Barenblatt as Barenblatt
+from .biharmonic import Biharmonic as Biharmonic
+from .boundary_layer import BoundaryLayer as BoundaryLayer
+from .eikonal import Eikonal as Eikonal
+from .fisher_kpp import FisherKPP as FisherKPP
+from .kovasznay import Kovasznay as Kovasznay
+from .lorenz import Lorenz as Lorenz
+from .square_with_four_holes import SquareWithFourHoles as SquareWithFourHoles
+
+
+def all_problems() -> dict[str, type[Problem]]:
+    """Return the exported problems by name, such as `boundary-layer`."""
+    found = [
+        value
+        for value in globals().values()
+        if inspect.isclass(value)
+        and issubclass(value, Problem)
+        and value is not Problem
+    ]
+    return {kebab_case(kind.__name__): kind for kind in found}
