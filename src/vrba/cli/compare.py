@@ -160,7 +160,7 @@ def _case_and_flags(flags: Compare) -> tuple[AbstractCase, dict[str, Any]]:
         if minutes is None and flags.recipe.steps is None:
             minutes = DEFAULT_MINUTES
         problem = load_problem(flags.target or "", flags.param)
-        made = new_recipe(flags.recipe, problem, minutes, None)
+        made = new_recipe(flags.recipe, problem, minutes, None, has_polish=False)
         given = recipe | {"minutes": minutes, "diagnose": flags.diagnose}
         return ProblemCase(problem, made), given
     shared = {name: recipe.pop(name) for name in _SHARED}

@@ -42,11 +42,17 @@ _POOL_FACTOR = 8  # candidates for each training point, if only the latter are g
 
 
 def new_recipe(
-    flags: RecipeFlags, problem: Problem, minutes: float | None, start: Path | None
+    flags: RecipeFlags,
+    problem: Problem,
+    minutes: float | None,
+    start: Path | None,
+    *,
+    has_polish: bool,
 ) -> Recipe:
     """The default or published recipe, changed by the flags."""
     if flags.recipe is None:
-        base = _default(flags, problem, minutes, start)
+        changes = {} if has_polish else {"polish": None}
+        base = _default(flags, problem, minutes, start, changes)
     else:
         base = _published(flags, flags.recipe, problem, start)
     recipe = _with_flags(base, flags)
@@ -102,14 +108,20 @@ def _described(run: Path) -> dict[str, Any]:
 
 
 def _default(
-    flags: RecipeFlags, problem: Problem, minutes: float | None, start: Path | None
+    flags: RecipeFlags,
+    problem: Problem,
+    minutes: float | None,
+    start: Path | None,
+    changes: dict[str, Any],
 ) -> Recipe:
     optimizer, formulation = _optimizer(flags), Formulation(problem)
-    base = default_recipe(formulation, minutes, optimizer)
+    if flags.dtype is not None:
+        changes = changes | {"dtype": flags.dtype}
+    base = default_recipe(formulation, minutes, optimizer, **changes)
     if start is not None:  # training begins with the network of that run
         base = dataclasses.replace(base, model=_model_of(start))
     model = _model(base, flags) or base.model
-    return default_recipe(formulation, minutes, optimizer, model)
+    return default_recipe(formulation, minutes, optimizer, model, **changes)
 
 
 def _model_of(run: Path) -> Any:

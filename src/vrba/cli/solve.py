@@ -52,6 +52,8 @@ class Solve(AbstractProblemCommand):
     solutions."""
     init_from: Folder = None
     """Initialise the network from the run in this folder."""
+    no_polish: Switch = False
+    """Leave out the linear stage after training."""
     allow_change: Switch = False
     """Resume although the problem has changed."""
     export: File = None
@@ -115,7 +117,13 @@ def _solve_all(flags: Solve, problem: Problem | None) -> list[Solution]:
         run = Path(flags.resume or "")
         recipe = resumed_recipe(flags.recipe, run)
         return [_solve_one(flags, problem, recipe, flags.seed, run, None)]
-    recipe = new_recipe(flags.recipe, problem, flags.minutes, flags.init_from)
+    recipe = new_recipe(
+        flags.recipe,
+        problem,
+        flags.minutes,
+        flags.init_from,
+        has_polish=not flags.no_polish,
+    )
     start = None
     if flags.init_from is not None:
         start = load_initial_solution(flags.init_from, problem)

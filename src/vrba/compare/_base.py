@@ -62,7 +62,8 @@ class Settings:
     def words(self, method: str, seed: int, run: Path) -> tuple[str, ...]:
         """The command line of one run, without `vrba`."""
         flags = _policy_flags(method) | self.flags | {"seed": seed, "out": run}
-        return (self.command, *self._target_words(), *_as_words(flags))
+        words = ["--no-polish"] if self.command == "solve" else []
+        return (self.command, *self._target_words(), *_as_words(flags), *words)
 
     def words_to_resume(self, method: str, run: Path) -> tuple[str, ...]:
         """The command line that resumes one run; it repeats what the run folder may not

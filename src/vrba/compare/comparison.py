@@ -245,7 +245,7 @@ def case_of(
     limited to `steps`."""
     if isinstance(problem, Problem):
         if recipe is None:
-            recipe = default_recipe(Formulation(problem), minutes)
+            recipe = default_recipe(Formulation(problem), minutes, polish=None)
         _check_recipe(recipe, Recipe)
         return ProblemCase(problem, _limited(recipe, steps))
     if isinstance(problem, Pairs | str | os.PathLike):

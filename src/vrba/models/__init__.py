@@ -1,6 +1,7 @@
 """Networks and neural operators: settings, and `build` for random parameters."""
 
 from ._base import AbstractArchitecture as AbstractArchitecture
+from ._base import AbstractLayered as AbstractLayered
 from ._base import AbstractOperatorArchitecture as AbstractOperatorArchitecture
 from .activations import GELU as GELU
 from .activations import AbstractActivation as AbstractActivation
@@ -29,6 +30,10 @@ from .physics_informed_deeponet import BranchedNetwork as BranchedNetwork
 from .physics_informed_deeponet import (
     PhysicsInformedDeepONet as PhysicsInformedDeepONet,
 )
+from .polished import Features as Features
+from .polished import Polished as Polished
+from .polished import linear_parts as linear_parts
+from .polished import polish as polish
 from .tc_unet import TimeConditionedOperator as TimeConditionedOperator
 from .tc_unet import TimeConditionedUNet as TimeConditionedUNet
 from .unet_layers import Convolution as Convolution

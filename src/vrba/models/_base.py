@@ -7,6 +7,16 @@ from typing import Any
 import equinox as eqx
 from jaxtyping import Array, Float, Key
 
+from ..fields import AbstractPropagated, Index, Jet
+
+
+class AbstractLayered(AbstractPropagated):
+    """A network whose layers other models can read, with derivatives."""
+
+    @abc.abstractmethod
+    def propagate_layers(self, inputs: Jet, indices: frozenset[Index]) -> list[Jet]:
+        """Return the jets of the inputs, of each hidden layer and of the output."""
+
 
 class AbstractArchitecture(eqx.Module):
     """Settings of a network that is evaluated at a point."""

@@ -8,13 +8,13 @@ from jaxtyping import Array, Float, Key
 from typing_extensions import override
 
 from ..core import check_count
-from ..fields import AbstractPropagated, Index, Jet, compose
-from ._base import AbstractArchitecture
+from ..fields import Index, Jet, compose
+from ._base import AbstractArchitecture, AbstractLayered
 from .activations import AbstractActivation, Tanh
 from .initials import AbstractInitial, Glorot
 
 
-class Network(AbstractPropagated):
+class Network(AbstractLayered):
     """Layers `W h + b` with an activation between them."""
 
     weights: list[Float[Array, "_ _"]]
@@ -28,23 +28,28 @@ class Network(AbstractPropagated):
 
     @override
     def propagate(self, inputs: Jet, indices: frozenset[Index]) -> Jet:
+        return self.propagate_layers(inputs, indices)[-1]
+
+    @override
+    def propagate_layers(self, inputs: Jet, indices: frozenset[Index]) -> list[Jet]:
         """Propagate all derivatives together, layer by layer.
 
         Each activation is evaluated once a layer.
         """
         zero = min(indices)
         order = max(sum(index) for index in indices)
-        jet = inputs
+        jet, found = inputs, [inputs]
         for layer, (weight, bias) in enumerate(
             zip(self.weights, self.biases, strict=True)
         ):
             if layer:
                 outer = self.activation.derivatives(jet[zero], order)
                 jet = compose(outer, jet, indices)
+                found.append(jet)
             # Points times weights: `vmap` over points would transpose `weight @ part`.
             jet = {index: part @ weight.T for index, part in jet.items()}
             jet[zero] = jet[zero] + bias
-        return jet
+        return [*found, jet]
 
 
 class MLP(AbstractArchitecture):

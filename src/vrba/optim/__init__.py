@@ -37,6 +37,8 @@ from .objectives import AbstractLeastSquares as AbstractLeastSquares
 from .objectives import LeastSquares as LeastSquares
 from .objectives import Objective as Objective
 from .objectives import PrecomputedObjective as PrecomputedObjective
+from .objectives import compiled_jacobian as compiled_jacobian
+from .objectives import jacobian_blocks as jacobian_blocks
 from .quasi_newton import QuasiNewton as QuasiNewton
 from .quasi_newton import QuasiNewtonInfo as QuasiNewtonInfo
 from .quasi_newton import QuasiNewtonState as QuasiNewtonState
@@ -74,6 +76,8 @@ from .stepping import AdvanceInfo as AdvanceInfo
 from .stepping import StoppingCriteria as StoppingCriteria
 from .stepping import advance as advance
 from .stepping import advance_stream as advance_stream
+from .streamed_qr import Damped as Damped
+from .streamed_qr import StreamedQR as StreamedQR
 from .switches import AbstractSwitch as AbstractSwitch
 from .switches import AfterSteps as AfterSteps
 from .switches import BelowLoss as BelowLoss

@@ -1,6 +1,6 @@
 """Objectives: any loss, least squares in blocks, and a loss evaluated beforehand."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import equinox as eqx
@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from ..core import InputError, flatten
 from ._base import AbstractObjective
-from .terms import AbstractTerm, Rows, Vector
+from .terms import AbstractTerm, Block, Rows, Vector
 
 
 @eqx.filter_jit
@@ -135,6 +135,23 @@ def _sum_of_term(term: AbstractTerm, fn: Callable[..., Any]) -> Any:
     # Two blocks per iteration occupy two cores: within one, XLA often uses only one.
     unroll = 2 if term.num_blocks >= 4 else 1
     return jax.lax.fori_loop(0, term.num_blocks, add, zeros, unroll=unroll)
+
+
+def jacobian_blocks(
+    objective: AbstractLeastSquares, params: Any
+) -> Iterator[tuple[Rows, Float[Array, "rows params"]]]:
+    """Yield residuals and Jacobian of every block, each by a compiled program."""
+    for term in objective.terms:
+        for block in range(term.num_blocks):
+            yield compiled_jacobian(term, params, jnp.asarray(block, jnp.int32))
+
+
+@eqx.filter_jit
+def compiled_jacobian(
+    term: AbstractTerm, params: Any, block: Block
+) -> tuple[Rows, Float[Array, "rows params"]]:
+    """Return `term.jacobian(params, block)`, evaluated by a compiled program."""
+    return term.jacobian(params, block)
 
 
 def pull_back(

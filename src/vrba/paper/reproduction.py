@@ -218,7 +218,7 @@ def _recipe(problem: Problem, flags: Mapping[str, Any]) -> Recipe:
     if "recipe" in flags:
         recipe = known_recipes()[flags["recipe"]]()
     else:
-        recipe = default_recipe(Formulation(problem), flags.get("minutes"))
+        recipe = default_recipe(Formulation(problem), flags.get("minutes"), polish=None)
     given: dict[str, Any] = {new: flags[k] for k, new in _SIZES.items() if k in flags}
     sizes: dict[str, Any] = {k: flags[k] for k in ("width", "depth") if k in flags}
     if sizes and isinstance(recipe.model, MLP):

@@ -38,7 +38,8 @@ class TermFn(eqx.Module):
 class Evaluator(eqx.Module):
     """A problem with the network of a recipe, ready to be evaluated in blocks.
 
-    It holds no points. Parameters are arguments of every method.
+    It holds no points. Parameters are arguments of every method. `skeleton` replaces
+    the part that is not trained of the recipe's network.
     """
 
     formulation: Formulation
@@ -49,17 +50,28 @@ class Evaluator(eqx.Module):
     recipe: Recipe
     root: np.ndarray  # the seed; an array, so that another seed compiles nothing
 
-    def __init__(self, formulation: Formulation, recipe: Recipe, seed: int):
+    def __init__(
+        self,
+        formulation: Formulation,
+        recipe: Recipe,
+        seed: int,
+        *,
+        skeleton: Any = None,
+        block_size: int | None = None,
+    ):
         self.formulation, self.recipe, self.root = formulation, recipe, seed_array(seed)
         self.embedding = embedding_of(formulation)
         residuals = formulation.terms()
-        network = self._initial_network()
-        self.skeleton = eqx.filter(network, eqx.is_inexact_array, inverse=True)
+        if skeleton is None:
+            network = self._initial_network()
+            skeleton = eqx.filter(network, eqx.is_inexact_array, inverse=True)
+        self.skeleton = skeleton
         self.terms = {
             name: TermFn(residual, self.embedding, self.skeleton)
             for name, residual in residuals.items()
         }
-        self.block_size = recipe.block_size or self._default_block_size()
+        size = block_size or recipe.block_size
+        self.block_size = size or self._default_block_size()
 
     def _default_block_size(self) -> int:
         channels = (

@@ -24,6 +24,7 @@ from ..problems import EQUATIONS, Formulation, Problem
 from ..runs import known_classes as classes_of_rooms
 from . import balance as balance_module
 from .balance import AbstractBalance, FixedBalance, GradientNorms
+from .polish import Polish, PolishDraws, training_share
 
 MAX_SECOND_ORDER_PARAMS = 5000  # parameters; see benchmarks/scaling.py
 
@@ -45,6 +46,8 @@ class Recipe(eqx.Module):
     points that are never trained on. The iterate with the lowest weighted sum of mean
     squares is selected.
 
+    `polish` are the settings of the linear stage after training; `None` leaves it out.
+
     Length: `max_steps` steps. Without it, a run ends at its time limit, or without one
     after 300 steps of a second-order and 30,000 steps of a first-order optimizer.
     """
@@ -63,6 +66,7 @@ class Recipe(eqx.Module):
     max_steps: int | None = None
     dtype: str = "float64"
     block_size: int | None = None
+    polish: Polish | None = None
 
     def __check_init__(self):
         """Settings in range."""
@@ -79,6 +83,8 @@ class Recipe(eqx.Module):
             balance=(self.balance, AbstractBalance),
         )
         _check_model(self.model)
+        if self.polish is not None:
+            check_kind(polish=(self.polish, Polish))
         for name in ("num_condition_points", "max_steps", "block_size"):
             if (count := getattr(self, name)) is not None:
                 check_count(**{name: count})
@@ -132,11 +138,19 @@ def default_recipe(
     A first-order `optimizer` gets more steps between resamplings and a balance of terms
     by gradient norms. A `model` of more than 5,000 parameters is trained by Adam. The
     model of the problem is used unless another one is given.
+
+    The linear stage has half of the time, and `polish=None` leaves it out. With a time
+    limit it adds features as far as the time allows.
     """
     if not isinstance(problem, Formulation):
         with use_precision(changes.get("dtype", "float64")):
             problem = Formulation(problem)
-    recipe = _chosen_recipe(problem, minutes, optimizer, model)
+    if "polish" not in changes:
+        more = {} if minutes is None else {"max_growths": 2, "max_steps": 10}
+        changes["polish"] = Polish(**more)
+    share = training_share(changes["polish"], changes.get("dtype", "float64"), minutes)
+    training = None if minutes is None else share * minutes
+    recipe = _chosen_recipe(problem, training, optimizer, model)
     known = [field.name for field in dataclasses.fields(Recipe)]
     if unknown := [name for name in changes if name not in known]:
         raise InputError(
@@ -243,4 +257,5 @@ def unreadable_parts(described: Mapping[str, Any]) -> list[str]:
 
 def known_classes() -> dict[str, type]:
     """The classes that the folder of a solve may name."""
-    return classes_of_rooms(balance_module) | {"Recipe": Recipe}
+    own = {"Recipe": Recipe, "Polish": Polish, "PolishDraws": PolishDraws}
+    return classes_of_rooms(balance_module) | own

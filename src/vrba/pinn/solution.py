@@ -41,6 +41,7 @@ from .accuracy import (
 )
 from .evaluator import Evaluator
 from .export import write_grid
+from .polish_run import load_polished
 from .pools import make_held_out
 from .recipe import Recipe, known_classes, with_max_steps
 
@@ -197,11 +198,13 @@ class Solution(eqx.Module):
         recipe: Recipe | None = None,
         *,
         allow_change: bool = False,
+        before_polish: bool = False,
     ) -> "Solution":
         """Read a run folder, also of a run that goes on. It runs no code of the folder.
 
         Give the problem if it is your own, and the recipe if it holds functions.
-        `allow_change=True` accepts a problem that differs from that of the run.
+        `allow_change=True` accepts a problem that differs from that of the run. With
+        `before_polish=True` it is the trained network before the linear stage.
         """
         folder = RunFolder(path)
         manifest = folder.read_manifest(SOLVE)
@@ -216,6 +219,11 @@ class Solution(eqx.Module):
                 held_out = make_held_out(evaluator)
                 check = measure_residuals(evaluator, held_out, best)
                 result |= residual_result(evaluator, best, check)
+            elif before_polish:
+                result |= result.get("before_polish", {})
+            elif result.get("polish", {}).get("is_selected"):
+                evaluator, best = load_polished(folder, evaluator)
+                last = best
         result = result | {"manifest": manifest}
         record, path = folder.record(), folder.path
         return Solution(evaluator, best, last, record, result, path)

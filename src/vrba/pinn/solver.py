@@ -1,6 +1,7 @@
 """`solve`: from a problem to a solution."""
 
 import dataclasses
+import math
 import os
 from contextlib import nullcontext
 from typing import Any, cast
@@ -20,15 +21,18 @@ from ..runs import (
     PrintLines,
     Run,
     RunFolder,
+    StopReason,
     check_same_problem,
     describe_problem,
     describe_program,
     save_best,
     status_of,
 )
-from .accuracy import errors_of, reference_of, residual_result
+from .accuracy import errors_of, measure_residuals, reference_of, residual_result
 from .evaluator import Evaluator
 from .measurements import Measurements
+from .polish import training_share, why_left_out
+from .polish_run import PolishRun, run_polish
 from .recipe import Recipe, default_recipe, with_max_steps
 from .snapshot import figure_arrays
 from .solution import Solution, evaluator_from
@@ -87,13 +91,16 @@ def solve(
             folder.check_free()
         reference = reference_of(evaluator.formulation)
         trainer = Trainer(evaluator)
+        share = training_share(evaluator.recipe.polish, evaluator.recipe.dtype, minutes)
+        training_minutes = None if minutes is None else share * minutes
         callback = PrintLines() if callback is None else callback
         logger = Logger(Measurements(trainer, reference, diagnose), callback, folder)
         checkpointer = Checkpointer(trainer, folder, save_every)
         manifest = _manifest(evaluator, minutes) | {"command": command}
-        one = Run(trainer, logger, checkpointer, manifest, minutes)
+        one = Run(trainer, logger, checkpointer, manifest, training_minutes)
         ended = one.train(lambda: _initial_state(trainer, init_from), resume=resume)
-        solution = _finish(one, trainer, ended, reference)
+        polished = _polish(one, trainer, ended, reference, minutes)
+        solution = _finish(one, trainer, ended, polished, reference)
         callback.on_end(solution.sentence())
         return solution
 
@@ -190,24 +197,67 @@ def _manifest(evaluator: Evaluator, minutes: float | int | None) -> dict[str, An
     }
 
 
+def _polish(
+    run: Run,
+    trainer: Trainer,
+    ended: Ended,
+    reference: Reference | None,
+    minutes: float | int | None,
+) -> PolishRun | None:
+    """The linear stage after training; `None` where there is none."""
+    recipe, state = trainer.recipe, ended.state
+    is_over = ended.stop_reason in (StopReason.interrupted, StopReason.not_finite)
+    if recipe.polish is None or is_over:
+        return None
+    if why_left_out(recipe.polish, recipe.dtype, minutes):
+        return None
+    return run_polish(
+        trainer,
+        state.best_params,
+        int(state.num_steps),
+        run.logger,
+        run.folder,
+        reference=reference,
+        seconds=ended.seconds,
+        max_seconds=math.inf if minutes is None else 60 * minutes,
+    )
+
+
 def _finish(
-    run: Run, trainer: Trainer, ended: Ended, reference: Reference | None
+    run: Run,
+    trainer: Trainer,
+    ended: Ended,
+    polished: PolishRun | None,
+    reference: Reference | None,
 ) -> Solution:
     """The solution with its accuracy; written to the folder if there is one."""
     state, evaluator = ended.state, trainer.evaluator
-    best = trainer.check_params(state.best_params)
+    stop_reason, seconds = ended.stop_reason, ended.seconds
+    best, iterates = state.best_params, (state.best_params, state.params)
     result: dict[str, Any] = {
         "step": int(state.num_steps),
-        "seconds": round(ended.seconds, 3),
         "selected_step": int(state.best_step),
-        "stop_reason": ended.stop_reason,
-        "status": status_of(ended.stop_reason, int(state.num_steps)),
-        **residual_result(evaluator, state.best_params, best),
+        **residual_result(evaluator, best, trainer.check_params(best)),
         "last_score": float(ended.check.score),
     }
-    iterates = (state.best_params, state.params)
     if reference is not None:
         result["errors"] = errors_of(evaluator, *iterates, reference)
+    if polished is not None:
+        seconds += polished.seconds
+        stop_reason = polished.ends_with(stop_reason)
+        result |= polished.result()
+    if polished is not None and polished.is_accepted:
+        evaluator, params = polished.solution()
+        iterates = (params, params)
+        result |= _polished_result(trainer, evaluator, params, result, reference)
+    result |= {
+        "seconds": round(seconds, 3),
+        "stop_reason": stop_reason,
+        "status": status_of(stop_reason, int(state.num_steps)),
+    }
+    recipe, minutes = trainer.recipe, run.manifest["minutes"]
+    if note := why_left_out(recipe.polish, recipe.dtype, minutes):
+        result["note"] = note
     result["manifest"] = run.manifest
     folder = run.folder
     path = None if folder is None else folder.path
@@ -218,3 +268,21 @@ def _finish(
         save_best(folder, state, header)
         folder.save_fields(figure_arrays(solution, trainer, state, reference))
     return solution
+
+
+def _polished_result(
+    trainer: Trainer,
+    evaluator: Evaluator,
+    params: Any,
+    result: dict[str, Any],
+    reference: Reference | None,
+) -> dict[str, Any]:
+    """The accuracy of a polished network, and that of the trained network before."""
+    check = measure_residuals(evaluator, trainer.held_out, params)
+    keys = ("residual_l2", "residual_max", "score")
+    before = {key: result[key] for key in keys}
+    found = residual_result(evaluator, params, check)
+    if reference is not None:
+        before["error"] = result["errors"]["selected"]
+        found["errors"] = errors_of(evaluator, params, params, reference)
+    return found | {"last_score": found["score"], "before_polish": before}

@@ -50,10 +50,13 @@ class Unknown(eqx.Module):
 
 
 class NetworkWithUnknowns(eqx.Module):
-    """A network and the trained numbers of the unknown coefficients."""
+    """A network and the trained numbers of the unknown coefficients.
 
-    network: Any
+    The trained numbers come first among the parameters.
+    """
+
     trained: Values
+    network: Any
 
 
 def attach_unknowns(network: Any, unknowns: Mapping[str, Unknown], dtype: Any) -> Any:
@@ -61,7 +64,7 @@ def attach_unknowns(network: Any, unknowns: Mapping[str, Unknown], dtype: Any) -
     if not unknowns:
         return network
     trained = {name: jnp.zeros((), dtype) for name in unknowns}
-    return NetworkWithUnknowns(network, trained)
+    return NetworkWithUnknowns(trained, network)
 
 
 def split_unknowns(network: Any, unknowns: Mapping[str, Unknown]) -> tuple[Any, Values]:

@@ -17,12 +17,14 @@ from .checkpoint import save_best as save_best
 from .checkpoint import save_complete as save_complete
 from .checkpoint import save_tree as save_tree
 from .folder import FORMAT_VERSION as FORMAT_VERSION
+from .folder import POLISH_STEP as POLISH_STEP
 from .folder import SOLVE as SOLVE
 from .folder import TRAIN as TRAIN
 from .folder import Entry as Entry
 from .folder import RunFolder as RunFolder
 from .logger import AbstractMeasurements as AbstractMeasurements
 from .logger import Logger as Logger
+from .loop import StopFlag as StopFlag
 from .loop import watch_signals as watch_signals
 from .outcome import RunStatus as RunStatus
 from .outcome import StopReason as StopReason

@@ -9,6 +9,7 @@ import equinox as eqx
 from typing_extensions import override
 
 from ..core import format_duration
+from .folder import POLISH_STEP
 
 
 class Plan(eqx.Module):
@@ -77,8 +78,12 @@ class PrintLines(AbstractCallback):
         if "residual_l2" in entry:
             residual = f"  residual {entry['residual_l2']:.2e} "
             residual += f"(max {entry['residual_max']:.1e})"
+        place = f"step {entry['step']:6d}"
+        if POLISH_STEP in entry:
+            place = f"linear {entry[POLISH_STEP]:4d}"
+            known = f"  estimated {entry['estimated_error']:.1e}{known}"
         self._write(
-            f"step {entry['step']:6d}  loss {entry['loss']:.2e}{residual}{known}  "
+            f"{place}  loss {entry['loss']:.2e}{residual}{known}  "
             f"{format_duration(entry['seconds'])}, {format_duration(seconds_left)} left"
         )
         for warning in entry.get("warnings", []):

@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ Entry = dict[str, Any]  # of the log
 FORMAT_VERSION = 1
 INTERNAL_KEYS = ("checksum", "stage")  # of a checkpoint's header
 SOLVE, TRAIN = "solve", "train"
+POLISH_STEP = "polish_step"  # in an entry of the log: number of the linear stage's step
 _READERS = {SOLVE: "vrba.Solution.load", TRAIN: "vrba.Operator.load"}
 _REQUIRED = {
     SOLVE: {
@@ -57,7 +59,8 @@ class RunFolder:
         return self.path / "fields.npz"
 
     def checkpoint(self, name: str) -> Path:
-        """A file of the folder `checkpoint`: latest, previous, incoming or best."""
+        """A file of the folder `checkpoint`: latest, previous, incoming, best or
+        polished."""
         return self.path / "checkpoint" / f"{name}.npz"
 
     @property
@@ -137,9 +140,17 @@ class RunFolder:
         lines = "".join(json.dumps(entry) + "\n" for entry in record)
         write_atomically(self.metrics_file, lines.encode())
 
-    def rewind(self, num_steps: int) -> list[dict[str, Any]]:
-        """Remove what was logged and drawn after a step; return the other entries."""
-        kept = [entry for entry in self.record() if entry["step"] <= num_steps]
+    def rewind(
+        self, num_steps: int, num_polish_steps: float = math.inf
+    ) -> list[dict[str, Any]]:
+        """Remove what was logged and drawn after a step; return the other entries.
+
+        At the step itself the entries of `num_polish_steps` steps of the linear stage
+        remain.
+        """
+        last = (num_steps, num_polish_steps)
+        place = lambda entry: (entry["step"], entry.get(POLISH_STEP, 0))
+        kept = [entry for entry in self.record() if place(entry) <= last]
         self.write_record(kept)
         for step, path in self.drawn_files().items():
             if step > num_steps:

@@ -1,6 +1,7 @@
 """The log of a run: entries, warnings, drawn points, and the callback."""
 
 import abc
+import math
 from typing import Any
 
 import numpy as np
@@ -39,11 +40,12 @@ class Logger:
         self.record: list[Entry] = []
         self._warned: set[str] = set()
 
-    def rewind(self, num_steps: int) -> None:
-        """Go back to the log as it was after a step."""
+    def rewind(self, num_steps: int, num_polish_steps: float = math.inf) -> None:
+        """Go back to the log as it was after a step, and after steps of the linear
+        stage."""
         if self.folder is None:
             return
-        self.record[:] = self.folder.rewind(num_steps)
+        self.record[:] = self.folder.rewind(num_steps, num_polish_steps)
         self._warned.update(warning.name for warning in find_warnings(self.record))
 
     def start(self, plan: Plan, planned_seconds: float) -> None:
@@ -60,6 +62,12 @@ class Logger:
             self.folder.log(entry)
             self._save_drawn(self.folder, state)
         return entry
+
+    def add(self, entry: Entry) -> None:
+        """Store an entry that was measured elsewhere."""
+        self.record.append(entry)
+        if self.folder is not None:
+            self.folder.log(entry)
 
     def report(self, entry: Entry, seconds_left: float) -> None:
         """Pass an entry to the callback."""

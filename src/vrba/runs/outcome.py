@@ -12,6 +12,8 @@ class StopReason(enum.StrEnum):
     time = "time"
     no_descent = "no_descent"
     no_improvement = "no_improvement"
+    tolerance = "tolerance"
+    converged = "converged"
     interrupted = "interrupted"
     not_finite = "not_finite"
 
@@ -31,6 +33,10 @@ _ADVICE = {
     StopReason.no_improvement: (
         "The validation error did not fall for `patience` checks. The selected iterate "
         "is the best; more data or a smaller network may do better."
+    ),
+    StopReason.tolerance: "The estimated error is below the tolerance.",
+    StopReason.converged: (
+        "The estimated error is at the limit of the precision: more time does not help."
     ),
     StopReason.interrupted: "Stopped by the user. Resume to go on.",
     StopReason.not_finite: (
@@ -75,16 +81,35 @@ def solution_sentence(name: str, result: Mapping[str, Any]) -> str:
     if result.get("unknowns"):
         found = [f"{n} = {value:.6g}" for n, value in result["unknowns"].items()]
         text += f"; {', '.join(found)}"
-    errors, end = result.get("errors"), "." + _no_step_warning(result)
+    return f"{text}{_accuracy(result)}.{_no_step_warning(result)}{_note(result)}"
+
+
+def _accuracy(result: Mapping[str, Any]) -> str:
+    """The estimated error, and the errors to a reference, as parts of a sentence."""
+    text = ""
+    if result.get("estimated_error") is not None:
+        word = "" if result["estimate_is_reliable"] else " (uncertain)"
+        text = f"; estimated relative error {result['estimated_error']:.1e}{word}"
+    errors = result.get("errors")
     if not errors:
-        return f"{text}; there is no reference to compare with{end}"
+        return text + "; there is no reference to compare with"
     floor = reference_floor(errors)
-    bounded = [max(errors[which], floor) for which in ("selected", "last")]
-    signs = ["<" if errors[w] < floor else "" for w in ("selected", "last")]
-    return text + (
-        f"; relative L2 error {signs[0]}{bounded[0]:.2e} (selected by residual), "
-        f"{signs[1]}{bounded[1]:.2e} (last){end}"
+    say = lambda value: f"{'<' if value < floor else ''}{max(value, floor):.2e}"
+    if "before_polish" in result:
+        before = say(result["before_polish"]["error"])
+        return (
+            f"{text}; relative L2 error {say(errors['selected'])} ({before} before "
+            "the linear stage)"
+        )
+    return (
+        f"{text}; relative L2 error {say(errors['selected'])} (selected by residual), "
+        f"{say(errors['last'])} (last)"
     )
+
+
+def _note(result: Mapping[str, Any]) -> str:
+    note = result.get("note")
+    return f" {note}" if note else ""
 
 
 def operator_sentence(name: str, result: Mapping[str, Any]) -> str:

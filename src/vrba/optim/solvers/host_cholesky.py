@@ -1,7 +1,5 @@
 """Normal equations by Cholesky or QR with the host's BLAS, faster than XLA on a CPU."""
 
-import functools
-from contextlib import AbstractContextManager
 from typing import Any
 
 import equinox as eqx
@@ -11,16 +9,14 @@ from jax.core import Tracer
 from jaxtyping import Float
 from scipy.linalg.blas import get_blas_funcs
 from scipy.linalg.lapack import get_lapack_funcs
-from threadpoolctl import ThreadpoolController
 from typing_extensions import override
 
 from ...core import InputError, flatten
-from ..objectives import AbstractLeastSquares
+from ..objectives import AbstractLeastSquares, jacobian_blocks
+from ..streamed_qr import StreamedQR, damp_triangle, one_thread
 from ._base import AbstractCholesky, AbstractSystem, Scalar, Vector
 
 HostVector = Float[np.ndarray, " params"]
-
-_QR_PANEL = 64  # columns that LAPACK's QR processes at once
 
 
 class HostSystem(AbstractSystem):
@@ -84,7 +80,7 @@ class HostCholesky(AbstractCholesky):
         half_gradient = np.zeros(size, dtype)
         square, times = get_blas_funcs(("syrk", "gemv"), (matrix,))
         # Blocks in turn: XLA and BLAS at the same time slow each other down.
-        for rows, jacobian in _blocks(objective, params):
+        for rows, jacobian in jacobian_blocks(objective, params):
             across = np.asarray(jacobian).T
             matrix = square(1.0, across, beta=1.0, c=matrix, overwrite_c=True)
             half_gradient = times(1.0, across, np.asarray(rows), 1.0, half_gradient)
@@ -97,7 +93,7 @@ class HostCholesky(AbstractCholesky):
         matrix = system.matrix.copy(order="F")
         np.einsum("ii->i", matrix)[:] += np.asarray(damping)
         (factorise,) = get_lapack_funcs(("potrf",), (matrix,))
-        with _one_thread():
+        with one_thread():
             upper, has_failed = factorise(
                 matrix, lower=False, clean=False, overwrite_a=True
             )
@@ -117,63 +113,23 @@ class HostCholesky(AbstractCholesky):
         return jnp.asarray(_solve_triangular(factor.upper, inner, trans=0))
 
 
-@functools.cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-def _one_thread() -> AbstractContextManager[Any]:
-    """Limit BLAS to one core.
-
-    OpenBLAS synchronises the threads of a factorisation very often. On several cores
-    it becomes many times slower as soon as another program needs one of them.
-    """
-    return _controller().limit(limits=1, user_api="blas")
-
-
-def _blocks(objective, params):
-    """Yield residuals and Jacobian of every block."""
-    for term in objective.terms:
-        for block in range(term.num_blocks):
-            yield _jacobian(term, params, jnp.asarray(block, jnp.int32))
-
-
-@eqx.filter_jit
-def _jacobian(term, params, block):
-    return term.jacobian(params, block)
-
-
 def _triangle_of(objective, params, size, dtype) -> HostSystem:
     """Return the triangle of `[J, r]`, updated by each block; as accurate as `J`."""
-    triangle = np.zeros((size + 1, size + 1), dtype, order="F")
-    (absorb,) = get_lapack_funcs(("tpqrt",), (triangle,))
-    panel = min(_QR_PANEL, size + 1)
-    for rows, jacobian in _blocks(objective, params):
-        block = np.empty((rows.size, size + 1), dtype, order="F")
-        block[:, :size], block[:, size] = jacobian, rows
-        with _one_thread():
-            triangle = absorb(0, panel, triangle, block, overwrite_a=True)[0]
-    triangle = np.triu(triangle)
+    blocks = jacobian_blocks(objective, params)
+    triangle = StreamedQR.empty(size, dtype).absorb(blocks).triangle
     half_gradient = triangle[:size, :size].T @ triangle[:size, size]
     return HostSystem(half_gradient, np.sum(triangle[:, :size] ** 2), triangle, True)
 
 
 def _damped_triangle(system: HostSystem, damping: np.ndarray) -> HostTriangle:
     """Return triangle and right side of `[J; sqrt(damping) I]` from those of `J`."""
-    triangle = system.matrix
-    size = triangle.shape[0] - 1
-    below = np.zeros((size, size + 1), triangle.dtype, order="F")
-    np.einsum("ii->i", below[:, :size])[:] = np.sqrt(damping)
-    (absorb,) = get_lapack_funcs(("tpqrt",), (triangle,))
-    with _one_thread():
-        both = absorb(size, min(_QR_PANEL, size + 1), triangle, below)[0]
-    upper = np.asfortranarray(both[:size, :size])
-    return HostTriangle(upper, both[:size, size], True)
+    both = damp_triangle(system.matrix[:-1], float(np.sqrt(damping)))
+    return HostTriangle(np.asfortranarray(both[:, :-1]), both[:, -1], True)
 
 
 def _solve_triangular(upper: Any, right: Any, *, trans: int) -> Any:
     """Return `U^-1 right`, or with `trans` `U'^-1 right`; NaN where that fails."""
     (substitute,) = get_lapack_funcs(("trtrs",), (upper,))
-    with _one_thread():
+    with one_thread():
         found, has_failed = substitute(upper, right, trans=trans)
     return np.full_like(right, np.nan) if has_failed else found

@@ -1,0 +1,118 @@
+"""Settings of the linear stage that follows training."""
+
+from typing import Any
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Float
+
+from ..core import InputError, check_between, check_count, check_least, check_positive
+
+_MIN_SECONDS = 15.0  # compilation and one step of a small network
+
+
+class PolishDraws(eqx.Module):
+    """Shares of the points that are drawn uniformly, by residual and by leverage.
+
+    The leverage of a point is the share of the fit that its row determines. Rows are
+    weighted by `sqrt(p / q)`, so every choice minimises the same mean square.
+    `PolishDraws(1, 0, 0)` is uniform sampling.
+    """
+
+    uniform: float | int = 1 / 3
+    residual: float | int = 1 / 3
+    leverage: float | int = 1 / 3
+
+    def __check_init__(self):
+        shares = (self.uniform, self.residual, self.leverage)
+        if not self.uniform > 0 or min(shares) < 0:
+            raise InputError(
+                "`uniform` must be positive, and no share negative, got "
+                f"PolishDraws{shares}."
+            )
+
+    def probabilities(
+        self,
+        sizes: Float[np.ndarray, " points"],
+        leverage: Float[np.ndarray, " points"] | None,
+    ) -> Float[np.ndarray, " points"]:
+        """Return the probability of each point of a pool.
+
+        Without leverage, its share goes to the residual, up to four fifths.
+        """
+        if leverage is None:
+            residual = self.residual + self.leverage * (self.residual > 0)
+            shares = (max(self.uniform, residual / 4), residual, 0.0)
+            leverage = np.ones_like(sizes)
+        else:
+            shares = (self.uniform, self.residual, self.leverage)
+        parts = (np.ones_like(sizes), sizes, leverage)
+        each = zip(shares, map(_with_mean_one, parts), strict=True)
+        total = sum(share * part for share, part in each)
+        return total / np.sum(total)
+
+
+def _with_mean_one(values: Float[np.ndarray, " points"]) -> Any:
+    mean = np.mean(values)
+    is_usable = np.isfinite(mean) and mean > 0
+    return values / mean if is_usable else np.ones_like(values)
+
+
+class Polish(eqx.Module):
+    """Settings of the linear stage that follows training.
+
+    The solution becomes `N + dN/dtheta delta + sum C tanh(A h + b)`: the trained
+    network, its tangent space and `num_features` random features of its layers. Each
+    of at most `max_steps` Gauss-Newton steps solves for `(delta, C)` by linear least
+    squares, with `rows_per_column` residuals for each column. Their points are drawn
+    in `num_rounds` rounds from fresh pools, each by the residual that the rounds before
+    leave. A step is taken if its expected error is below half of the estimated error.
+
+    If a step is not taken, the number of features is doubled, at most `max_growths`
+    times; this needs time. A network of more than `max_columns - num_features`
+    parameters has no tangent part.
+
+    With a time limit, the stage has the share `time_share` of it.
+    """
+
+    num_features: int = 1000
+    max_growths: int = 0
+    max_steps: int = 4
+    draws: PolishDraws = PolishDraws()
+    num_rounds: int = 3
+    rows_per_column: float | int = 10
+    pool_factor: int = 8
+    gain: float | int = 2.0
+    max_columns: int = 6000
+    time_share: float = 0.5
+
+    def __check_init__(self):
+        check_count(
+            num_features=self.num_features,
+            max_steps=self.max_steps,
+            num_rounds=self.num_rounds,
+            pool_factor=self.pool_factor,
+            max_columns=self.max_columns,
+        )
+        check_least(max_growths=(self.max_growths, 0))
+        check_between(time_share=(self.time_share, 0.0, 1.0))
+        check_positive(rows_per_column=self.rows_per_column, gain=self.gain)
+
+
+def why_left_out(settings: Polish | None, dtype: str, minutes: float | int | None) -> str:
+    """Why a run has no linear stage although it has settings; else empty."""
+    if settings is None:
+        return ""
+    if dtype != "float64":
+        return f"The linear stage was left out: it needs float64, not {dtype}."
+    if minutes is not None and 60 * minutes * settings.time_share < _MIN_SECONDS:
+        least = _MIN_SECONDS / 60 / settings.time_share
+        return f"The linear stage was left out: it needs {least:g} minutes in all."
+    return ""
+
+
+def training_share(settings: Polish | None, dtype: str, minutes: float | int | None) -> float:
+    """The share of the time limit that training has."""
+    if settings is None or why_left_out(settings, dtype, minutes):
+        return 1.0
+    return 1 - settings.time_share

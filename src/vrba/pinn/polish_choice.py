@@ -1,0 +1,133 @@
+"""The choice of a step of the linear stage, judged in the norm of the solution."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from ..core import flatten
+from ..optim import StreamedQR, compiled_jacobian
+
+RIDGES = (1e-13, 1e-9, 1e-5)
+_CLEAR = 0.05  # noise that needs no other candidate, relative to the estimate
+
+Values = Float[np.ndarray, " values"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Halves:
+    """Factorisations of two random halves of the rows, and of all rows."""
+
+    first: StreamedQR
+    second: StreamedQR
+    both: StreamedQR
+
+    @staticmethod
+    def empty(num_columns: int, dtype: Any) -> "Halves":
+        """Return the factorisations of no rows."""
+        empty = StreamedQR.empty(num_columns, dtype)
+        return Halves(empty, empty, empty)
+
+    def absorb(self, terms: Any, params: Any) -> "Halves":
+        """Add the rows of terms, whose blocks alternate between the halves."""
+        parts = [self.first, self.second]
+        for parity in range(2):
+            blocks = (
+                compiled_jacobian(term, params, jnp.asarray(block, jnp.int32))
+                for term in terms
+                for block in range(parity, term.num_blocks, 2)
+            )
+            parts[parity] = parts[parity].absorb(blocks)
+        return Halves(*parts, parts[0].merge(parts[1]))
+
+
+@dataclasses.dataclass(frozen=True)
+class Candidate:
+    """A step: `num_columns` leading columns, damped by `ridge`."""
+
+    num_columns: int
+    ridge: float
+    params: Any
+    noise: float  # half the distance of the two half-sample solutions
+    distance: float  # from the undamped step of all columns
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """The best candidate, and what is known of the error.
+
+    `estimate` is the distance from the present solution to the undamped step of all
+    columns, `noise` the sampling error of that step, `total` the expected error of the
+    chosen candidate. All are relative to the norm of the solution.
+    """
+
+    candidate: Candidate
+    estimate: float
+    noise: float
+    total: float
+    candidates: list[Candidate]
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether the candidate is expected to halve the error at least.
+
+        An estimate below its own sampling error says nothing.
+        """
+        return self.is_reliable and bool(self.total < 0.5 * self.estimate)
+
+    @property
+    def is_reliable(self) -> bool:
+        """Whether the estimate exceeds its own sampling error."""
+        return bool(self.noise < self.estimate)
+
+
+def choose_step(
+    halves: Halves,
+    params: Any,
+    counts: tuple[int, ...],
+    values_fn: Callable[[Any], Values],
+    change: Values,
+    *,
+    is_full: bool = False,
+) -> Choice:
+    """Choose among leading columns and ridges; `values_fn` returns the fields.
+
+    The sampling error of the least damped step is half the distance of the two
+    half-sample solutions, or half its `change` by the last round of points, whichever
+    is larger. The error of a candidate is expected to be its sampling error plus its
+    distance from the least damped step, as far as that exceeds the sampling error of
+    the latter.
+    """
+    vector, rebuild = flatten(params)
+    now = values_fn(params)
+    scale = float(np.linalg.norm(now)) or 1.0
+    norm = lambda values: float(np.linalg.norm(values)) / scale
+
+    def solve(triangle, count, ridge):
+        step = jnp.asarray(triangle.damped(count, ridge).step(), vector.dtype)
+        found = rebuild(vector + step)
+        return found, values_fn(found)
+
+    def candidate(count, ridge, target):
+        found, values = solve(halves.both, count, ridge)
+        first = solve(halves.first, count, ridge)[1]
+        second = solve(halves.second, count, ridge)[1]
+        distance = 0.0 if target is None else norm(values - target)
+        noise = norm(first - second) / 2
+        return Candidate(count, ridge, found, noise, distance), values
+
+    best, target = candidate(counts[-1], RIDGES[0], None)
+    noise, estimate = max(best.noise, norm(change) / 2), norm(now - target)
+    best = dataclasses.replace(best, noise=noise)
+    found = [best]
+    if not noise < _CLEAR * estimate or is_full:
+        others = [(count, ridge) for count in counts for ridge in RIDGES]
+        for count, ridge in others[: -len(RIDGES)] + others[1 - len(RIDGES) :]:
+            found.append(candidate(count, ridge, target)[0])
+    total = lambda one: one.noise + max(0.0, one.distance - noise)
+    finite = [one for one in found if np.isfinite(total(one))]
+    best = min(finite, key=total, default=best)
+    return Choice(best, estimate, noise, total(best), found)

@@ -1,0 +1,252 @@
+"""Steps of the linear stage: Gauss-Newton around the trained network."""
+
+import math
+import time
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from ..core import flatten
+from ..fields import choose_block_size, downward_closure
+from ..models import Polished, linear_parts, polish
+from ..optim import Damped
+from ..problems import EQUATIONS, NetworkWithUnknowns, split_unknowns
+from ..runs import random_stream
+from .evaluator import Evaluator, Rows
+from .polish import Polish
+from .polish_choice import RIDGES, Choice, Halves, choose_step
+from .polish_points import draw_term
+
+NUM_DIRECTIONS = 6
+_NUM_VALUES = 8192  # points where solutions are compared
+_MIN_CONDITION_POINTS = 1024
+_ROUND_POINTS = 2048  # a round has a multiple of so many points
+
+
+class PolishState(eqx.Module):
+    """What the next step needs: the coefficients, and directions for leverage."""
+
+    params: Any
+    directions: Any
+    num_steps: Int[Array, ""]
+
+
+class PolishInfo(eqx.Module):
+    """What a step found: estimated relative errors, before and after it."""
+
+    choice: Choice
+    loss: float
+    seconds: dict[str, float]
+    rounds: list[Any]
+
+
+class Polisher(eqx.Module):
+    """The linear stage of a problem and a trained network, ready for steps."""
+
+    settings: Polish
+    evaluator: Evaluator
+    trained: Any
+    finite_pools: dict[str, Rows]
+    points: Float[Array, "points dim"]
+    entropy: tuple[int, ...] = eqx.field(static=True)
+
+    def __init__(
+        self,
+        settings: Polish,
+        evaluator: Evaluator,
+        params: Any,
+        pools: dict[str, Rows],
+        num_growths: int = 0,
+    ):
+        self.settings = settings
+        network = polished_network(settings, evaluator, params, num_growths)
+        parts = trained_parts(network)
+        self.trained, skeleton = eqx.partition(network, parts)
+        size = block_size_for(evaluator, settings.num_features)
+        self.evaluator = Evaluator(
+            evaluator.formulation,
+            evaluator.recipe,
+            evaluator.seed,
+            skeleton=skeleton,
+            block_size=size,
+        )
+        terms = self.evaluator.terms
+        self.finite_pools = {
+            name: pools[name]
+            for name, term in terms.items()
+            if term.residual.num_available is not None
+        }
+        self.entropy = (evaluator.seed, 2)
+        domain = evaluator.formulation.domain
+        count = min(_NUM_VALUES, domain.num_available or _NUM_VALUES)
+        points = domain.sample(count, seed=self._integer(0))
+        self.points = jnp.asarray(points, evaluator.dtype)
+
+    @property
+    def num_columns(self) -> int:
+        """The number of coefficients."""
+        return sum(leaf.size for leaf in jax.tree.leaves(self.trained))
+
+    def num_points(self, name: str) -> int:
+        """The number of points of a term in one round."""
+        num_equations = len(self.evaluator.terms[EQUATIONS].residual.labels)
+        rows = self.settings.rows_per_column * self.num_columns
+        count = rows / num_equations / self.settings.num_rounds
+        if name != EQUATIONS:
+            least = _MIN_CONDITION_POINTS / self.settings.num_rounds
+            return 2 * math.ceil(max(count / 8, least) / 2)
+        return _ROUND_POINTS * math.ceil(count / _ROUND_POINTS)
+
+    def network(self, params: Any) -> Any:
+        """The whole polished network."""
+        return eqx.combine(params, self.evaluator.skeleton)
+
+    def linear_part(self, params: Any) -> Any:
+        """The coefficients among all arrays of the polished network."""
+        return eqx.filter(params, trained_parts(self.network(self.trained)))
+
+    def init(self) -> PolishState:
+        """The state before the first step: the trained network."""
+        zeros = jnp.zeros((NUM_DIRECTIONS, self.num_columns), self.evaluator.dtype)
+        return PolishState(self.trained, zeros, jnp.zeros((), jnp.int32))
+
+    def adopt(self, state: PolishState) -> PolishState:
+        """The state of a stage with fewer features, with zeros for the new ones."""
+        vector, rebuild = flatten(self.trained)
+        known = flatten(state.params)[0]
+        missing = vector.size - known.size
+        params = rebuild(jnp.pad(known, (0, missing)))
+        directions = jnp.pad(state.directions, ((0, 0), (0, missing)))
+        return PolishState(params, directions, state.num_steps)
+
+    def step(
+        self, state: PolishState, *, is_full: bool = False
+    ) -> tuple[PolishState, PolishInfo]:
+        """One Gauss-Newton step; a step that is not accepted keeps the solution."""
+        params, number = state.params, int(state.num_steps)
+        vector, rebuild = flatten(params)
+        halves = Halves.empty(self.num_columns, vector.dtype)
+        present, seconds = params, dict.fromkeys(("draw", "factor", "choose"), 0.0)
+        directions, rounds = state.directions if number else None, []
+        for round_number in range(self.settings.num_rounds):
+            begun = time.monotonic()
+            seed = (3, number, round_number)
+            trees = None if directions is None else jax.vmap(rebuild)(directions)
+            terms = self._draw(present, trees, seed)
+            drawn = time.monotonic()
+            halves = halves.absorb(terms, params)
+            damped = halves.both.damped(None, RIDGES[0])
+            present = rebuild(vector + jnp.asarray(damped.step(), vector.dtype))
+            directions = self._directions(damped, seed)
+            rounds.append(present)
+            seconds["draw"] += drawn - begun
+            seconds["factor"] += time.monotonic() - drawn
+        begun = time.monotonic()
+        values = [self._values(each) for each in rounds[-2:]]
+        change = values[-1] - values[0]
+        choice = choose_step(
+            halves, params, self._counts(), self._values, change, is_full=is_full
+        )
+        seconds["choose"] = time.monotonic() - begun
+        params = choice.candidate.params if choice.is_accepted else params
+        state = PolishState(params, directions, state.num_steps + 1)
+        return state, PolishInfo(
+            choice, halves.both.square_sum / self.settings.num_rounds, seconds, rounds
+        )
+
+    def _draw(self, params: Any, directions: Any, seed: tuple[int, ...]) -> list[Any]:
+        terms = []
+        for k, (name, term) in enumerate(self.evaluator.terms.items()):
+            count = self.num_points(name)
+            pool = self.finite_pools.get(name)
+            if pool is None:
+                size = self.settings.pool_factor * count
+                found = term.residual.sample(size, seed=self._integer(*seed, k, 0))
+                cast = lambda part: jnp.asarray(part, self.evaluator.dtype)
+                pool = jax.tree.map(cast, tuple(found))
+            terms.append(
+                draw_term(
+                    self.evaluator,
+                    name,
+                    params,
+                    pool,
+                    count,
+                    self.settings.draws,
+                    directions,
+                    seed=np.random.SeedSequence((*self.entropy, *seed, k, 1)),
+                )
+            )
+        return terms
+
+    def _directions(self, damped: Damped, seed: tuple[int, ...]) -> Any:
+        generator = np.random.default_rng((*self.entropy, *seed, 99))
+        normal = generator.standard_normal((self.num_columns, NUM_DIRECTIONS))
+        return jnp.asarray(damped.pull(normal).T, self.evaluator.dtype)
+
+    def _counts(self) -> tuple[int, ...]:
+        """Numbers of leading columns: without features, and with more and more."""
+        network = split_unknowns(
+            self.trained, self.evaluator.formulation.problem.unknowns
+        )[0]
+        sizes = [each.coefficients.size for each in network.features]
+        rest = [sum(sizes[k:]) for k in range(1, len(sizes) + 1)]
+        without = self.num_columns - sum(sizes)
+        counts = [self.num_columns - part for part in rest]
+        return tuple(([without] if without else []) + counts)
+
+    def _values(self, params: Any) -> Float[np.ndarray, " values"]:
+        found = self.evaluator.fields(params, self.points)
+        return np.concatenate([np.asarray(value, float) for value in found.values()])
+
+    def _integer(self, *numbers: int) -> int:
+        seed = np.random.SeedSequence((*self.entropy, *numbers))
+        return int(seed.generate_state(1)[0])
+
+
+def polished_network(
+    settings: Polish, evaluator: Evaluator, params: Any, num_growths: int = 0
+) -> Any:
+    """The network with its tangent part and features, before the first step."""
+    whole = eqx.combine(params, evaluator.skeleton)
+    formulation = evaluator.formulation
+    base, _ = split_unknowns(whole, formulation.problem.unknowns)
+    num_fields = len(formulation.problem.fields)
+    size = sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(base, eqx.is_array)))
+    polished = polish(
+        base,
+        evaluator.embedding.num_outputs,
+        num_fields,
+        _batches(settings.num_features // num_fields, num_growths),
+        has_tangent=size + settings.num_features <= settings.max_columns,
+        gain=settings.gain,
+        dtype=evaluator.dtype,
+        key=random_stream(evaluator.root, 2),
+    )
+    if whole is base:
+        return polished
+    return NetworkWithUnknowns(whole.trained, polished)
+
+
+def _batches(num_features: int, num_growths: int) -> tuple[int, ...]:
+    """Sizes of the batches of features; each growth doubles the number of features."""
+    more = [num_features * 2**k for k in range(num_growths)]
+    return tuple(count for count in (num_features, *more) if count)
+
+
+def trained_parts(network: Polished | NetworkWithUnknowns) -> Any:
+    """A tree of booleans: true for the arrays that the linear stage solves for."""
+    if isinstance(network, Polished):
+        return linear_parts(network)
+    true = jax.tree.map(lambda _: True, network.trained)
+    return NetworkWithUnknowns(true, linear_parts(network.network))
+
+
+def block_size_for(evaluator: Evaluator, num_features: int) -> int:
+    """The block size of the polished network, whose features need most memory."""
+    indices = [term.residual.indices for term in evaluator.terms.values()]
+    channels = max(len(downward_closure(each)) for each in indices)
+    return choose_block_size(channels * num_features, evaluator.dtype)
