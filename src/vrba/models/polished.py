@@ -107,13 +107,10 @@ def polish(
 
 def linear_parts(polished: Polished) -> Any:
     """Return a tree of booleans: true for the arrays that the model is linear in."""
-    fill = lambda tree, value: jax.tree.map(lambda _: value, tree)
-    features = [
-        Features(True, fill(each.directions, False), fill(each.offsets, False))  # pyright: ignore[reportArgumentType]
-        for each in polished.features
-    ]
-    correction = fill(polished.correction, True)
-    return Polished(correction, features, fill(polished.base, False))
+    coefficients = lambda tree: [each.coefficients for each in tree.features]
+    where = lambda tree: [*jax.tree.leaves(tree.correction), *coefficients(tree)]
+    nothing = jax.tree.map(lambda _: False, polished)
+    return eqx.tree_at(where, nothing, [True] * len(where(nothing)))
 
 
 def _layers(model: Any, inputs: Jet, indices: frozenset[Index]) -> list[Jet]:

@@ -75,7 +75,9 @@ class StreamedQR(eqx.Module):
         least = np.finfo(norms.dtype).tiny
         return np.maximum(norms, max(1e-14 * norms.max(initial=0.0), least))
 
-    def damped(self, num_columns: int | None = None, ridge: float | int = 0.0) -> "Damped":
+    def damped(
+        self, num_columns: int | None = None, ridge: float | int = 0.0
+    ) -> "Damped":
         """Return the solver of `min |J x + r|^2 + ridge^2 |D x|^2`, `D` column norms.
 
         With `num_columns` it uses only leading columns.

@@ -13,6 +13,16 @@ from .diagnostics import diagnose as diagnose
 from .evaluator import Evaluator as Evaluator
 from .evaluator import TermFn as TermFn
 from .export import check_grid_file as check_grid_file
+from .polish import Polish as Polish
+from .polish import PolishDraws as PolishDraws
+from .polish_choice import Candidate as Candidate
+from .polish_choice import Choice as Choice
+from .polish_choice import Halves as Halves
+from .polish_choice import choose_step as choose_step
+from .polish_run import error_estimate as error_estimate
+from .polisher import Polisher as Polisher
+from .polisher import PolishInfo as PolishInfo
+from .polisher import PolishState as PolishState
 from .recipe import Recipe as Recipe
 from .recipe import default_recipe as default_recipe
 from .recipe import known_classes as known_classes

@@ -1,5 +1,6 @@
 """Settings of the linear stage that follows training."""
 
+import math
 from typing import Any
 
 import equinox as eqx
@@ -25,7 +26,7 @@ class PolishDraws(eqx.Module):
 
     def __check_init__(self):
         shares = (self.uniform, self.residual, self.leverage)
-        if not self.uniform > 0 or min(shares) < 0:
+        if not (0 < self.uniform < math.inf and min(shares) >= 0):
             raise InputError(
                 "`uniform` must be positive, and no share negative, got "
                 f"PolishDraws{shares}."
@@ -99,7 +100,9 @@ class Polish(eqx.Module):
         check_positive(rows_per_column=self.rows_per_column, gain=self.gain)
 
 
-def why_left_out(settings: Polish | None, dtype: str, minutes: float | int | None) -> str:
+def why_left_out(
+    settings: Polish | None, dtype: str, minutes: float | int | None
+) -> str:
     """Why a run has no linear stage although it has settings; else empty."""
     if settings is None:
         return ""
@@ -111,7 +114,9 @@ def why_left_out(settings: Polish | None, dtype: str, minutes: float | int | Non
     return ""
 
 
-def training_share(settings: Polish | None, dtype: str, minutes: float | int | None) -> float:
+def training_share(
+    settings: Polish | None, dtype: str, minutes: float | int | None
+) -> float:
     """The share of the time limit that training has."""
     if settings is None or why_left_out(settings, dtype, minutes):
         return 1.0

@@ -1,7 +1,9 @@
 """The choice of a step of the linear stage, judged in the norm of the solution."""
 
 import dataclasses
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any
 
 import jax.numpy as jnp
@@ -31,17 +33,30 @@ class Halves:
         empty = StreamedQR.empty(num_columns, dtype)
         return Halves(empty, empty, empty)
 
-    def absorb(self, terms: Any, params: Any) -> "Halves":
-        """Add the rows of terms, whose blocks alternate between the halves."""
+    def absorb(self, terms: Any, shared_terms: Any, params: Any) -> "Halves":
+        """Add the rows of terms, whose blocks alternate between the halves.
+
+        Rows of `shared_terms` are not a sample: both halves have all of them.
+        """
         parts = [self.first, self.second]
         for parity in range(2):
-            blocks = (
-                compiled_jacobian(term, params, jnp.asarray(block, jnp.int32))
-                for term in terms
-                for block in range(parity, term.num_blocks, 2)
+            rows = chain(
+                _blocks(terms, params, parity, 2),
+                _scaled(_blocks(shared_terms, params, 0, 1), math.sqrt(0.5)),
             )
-            parts[parity] = parts[parity].absorb(blocks)
+            parts[parity] = parts[parity].absorb(rows)
         return Halves(*parts, parts[0].merge(parts[1]))
+
+
+def _blocks(terms: Any, params: Any, first: int, step: int) -> Iterator[Any]:
+    for term in terms:
+        for block in range(first, term.num_blocks, step):
+            yield compiled_jacobian(term, params, jnp.asarray(block, jnp.int32))
+
+
+def _scaled(blocks: Iterator[Any], factor: float) -> Iterator[Any]:
+    for rows, jacobian in blocks:
+        yield factor * rows, factor * jacobian
 
 
 @dataclasses.dataclass(frozen=True)

@@ -76,6 +76,7 @@ class PolishRun:
             "estimate_is_reliable": is_reliable,
             "polish": {
                 "is_selected": self.is_accepted,
+                "num_growths": self.num_growths,
                 "stop_reason": self.stop_reason,
                 "seconds": self.seconds,
                 "steps": self.steps,
@@ -261,6 +262,25 @@ def _save(run: PolishRun, num_steps: int, folder: RunFolder | None) -> None:
     }
     tree = {"params": run.solution()[1], "directions": run.state.directions}
     save_tree(folder.checkpoint(POLISHED), tree, header)
+
+
+def save_polished(folder: RunFolder, params: Any, result: dict[str, Any]) -> None:
+    """Write the network of a stage that is over, with the part of the result that
+    `PolishRun.result` made."""
+    stage = result["polish"]
+    columns = stage["steps"][-1]["num_columns"]
+    directions = jnp.zeros((NUM_DIRECTIONS, columns), jax.tree.leaves(params)[0].dtype)
+    names = ("num_growths", "steps", "stop_reason")
+    header = {"step": result["step"]} | {name: stage[name] for name in names}
+    tree = {"params": params, "directions": directions}
+    save_tree(folder.checkpoint(POLISHED), tree, header)
+
+
+def result_before_polish(result: dict[str, Any]) -> dict[str, Any]:
+    """The result of training alone."""
+    added = ("before_polish", "estimated_error", "estimate_is_reliable", "polish")
+    kept = {key: value for key, value in result.items() if key not in added}
+    return kept | result["before_polish"]
 
 
 def _restore(

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Int
 from ..core import flatten
 from ..fields import choose_block_size, downward_closure
 from ..models import Polished, linear_parts, polish
-from ..optim import Damped
+from ..optim import Damped, PointTerm
 from ..problems import EQUATIONS, NetworkWithUnknowns, split_unknowns
 from ..runs import random_stream
 from .evaluator import Evaluator, Rows
@@ -138,7 +138,9 @@ class Polisher(eqx.Module):
             trees = None if directions is None else jax.vmap(rebuild)(directions)
             terms = self._draw(present, trees, seed)
             drawn = time.monotonic()
-            halves = halves.absorb(terms, params)
+            finite = [name for name in self.finite_pools if name != EQUATIONS]
+            shared = [terms.pop(name) for name in finite]
+            halves = halves.absorb(terms.values(), shared, params)
             damped = halves.both.damped(None, RIDGES[0])
             present = rebuild(vector + jnp.asarray(damped.step(), vector.dtype))
             directions = self._directions(damped, seed)
@@ -158,8 +160,11 @@ class Polisher(eqx.Module):
             choice, halves.both.square_sum / self.settings.num_rounds, seconds, rounds
         )
 
-    def _draw(self, params: Any, directions: Any, seed: tuple[int, ...]) -> list[Any]:
-        terms = []
+    def _draw(
+        self, params: Any, directions: Any, seed: tuple[int, ...]
+    ) -> dict[str, PointTerm]:
+        """New points of every term; a finite set is used as a whole."""
+        terms = {}
         for k, (name, term) in enumerate(self.evaluator.terms.items()):
             count = self.num_points(name)
             pool = self.finite_pools.get(name)
@@ -168,17 +173,15 @@ class Polisher(eqx.Module):
                 found = term.residual.sample(size, seed=self._integer(*seed, k, 0))
                 cast = lambda part: jnp.asarray(part, self.evaluator.dtype)
                 pool = jax.tree.map(cast, tuple(found))
-            terms.append(
-                draw_term(
-                    self.evaluator,
-                    name,
-                    params,
-                    pool,
-                    count,
-                    self.settings.draws,
-                    directions,
-                    seed=np.random.SeedSequence((*self.entropy, *seed, k, 1)),
-                )
+            terms[name] = draw_term(
+                self.evaluator,
+                name,
+                params,
+                pool,
+                count,
+                self.settings.draws,
+                directions,
+                seed=np.random.SeedSequence((*self.entropy, *seed, k, 1)),
             )
         return terms
 
@@ -241,8 +244,10 @@ def trained_parts(network: Polished | NetworkWithUnknowns) -> Any:
     """A tree of booleans: true for the arrays that the linear stage solves for."""
     if isinstance(network, Polished):
         return linear_parts(network)
-    true = jax.tree.map(lambda _: True, network.trained)
-    return NetworkWithUnknowns(true, linear_parts(network.network))
+    nothing = jax.tree.map(lambda _: False, network)
+    trained = jax.tree.map(lambda _: True, network.trained)
+    where = lambda tree: (tree.trained, tree.network)
+    return eqx.tree_at(where, nothing, (trained, linear_parts(network.network)))
 
 
 def block_size_for(evaluator: Evaluator, num_features: int) -> int:

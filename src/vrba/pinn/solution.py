@@ -41,7 +41,7 @@ from .accuracy import (
 )
 from .evaluator import Evaluator
 from .export import write_grid
-from .polish_run import load_polished
+from .polish_run import load_polished, result_before_polish, save_polished
 from .pools import make_held_out
 from .recipe import Recipe, known_classes, with_max_steps
 
@@ -66,8 +66,10 @@ class _NamedExpression(eqx.Module):
 class Solution(eqx.Module):
     """The selected iterate of a run: `solution(t, x)`.
 
-    `params` is the iterate with the lowest residual on held-out points, `last_params`
-    the last iterate, `record` the log, and `result` the accuracy and the cost.
+    `params` is the selected iterate, `last_params` the last one, `record` the log, and
+    `result` the accuracy and the cost. Training selects by the residual on held-out
+    points. If the linear stage took a step, its end is selected, and `before_polish` is
+    the solution before it.
     """
 
     evaluator: Evaluator
@@ -76,6 +78,7 @@ class Solution(eqx.Module):
     record: list[dict[str, Any]]
     result: dict[str, Any]
     run: Path | None = None
+    before_polish: "Solution | None" = None
 
     @property
     def problem(self) -> Problem:
@@ -187,7 +190,11 @@ class Solution(eqx.Module):
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write a folder that `Solution.load` reads."""
         folder = RunFolder(path)
-        iterates = (self.params, self.last_params)
+        trained = self.before_polish or self
+        iterates = (trained.params, trained.last_params)
+        if self.before_polish is not None:
+            folder.check_free()
+            save_polished(folder, self.params, self.result)
         save_complete(folder, self.result, self.record, iterates)
         return folder.path
 
@@ -198,13 +205,11 @@ class Solution(eqx.Module):
         recipe: Recipe | None = None,
         *,
         allow_change: bool = False,
-        before_polish: bool = False,
     ) -> "Solution":
         """Read a run folder, also of a run that goes on. It runs no code of the folder.
 
         Give the problem if it is your own, and the recipe if it holds functions.
-        `allow_change=True` accepts a problem that differs from that of the run. With
-        `before_polish=True` it is the trained network before the linear stage.
+        `allow_change=True` accepts a problem that differs from that of the run.
         """
         folder = RunFolder(path)
         manifest = folder.read_manifest(SOLVE)
@@ -219,14 +224,13 @@ class Solution(eqx.Module):
                 held_out = make_held_out(evaluator)
                 check = measure_residuals(evaluator, held_out, best)
                 result |= residual_result(evaluator, best, check)
-            elif before_polish:
-                result |= result.get("before_polish", {})
-            elif result.get("polish", {}).get("is_selected"):
-                evaluator, best = load_polished(folder, evaluator)
-                last = best
         result = result | {"manifest": manifest}
         record, path = folder.record(), folder.path
-        return Solution(evaluator, best, last, record, result, path)
+        trained = Solution(evaluator, best, last, record, result, path)
+        if not result.get("polish", {}).get("is_selected"):
+            return trained
+        with use_precision(evaluator.recipe.dtype):
+            return _polished(trained, *load_polished(folder, evaluator))
 
     def summary(self) -> dict[str, Any]:
         """The result as plain values."""
@@ -303,6 +307,20 @@ class Solution(eqx.Module):
                 f"The solution takes {len(names)} coordinates, {', '.join(names)}, got "
                 f"{len(coordinates)}."
             )
+
+
+def _polished(trained: Solution, evaluator: Evaluator, params: Any) -> Solution:
+    """The solution after the linear stage; `trained` has its result."""
+    result, record, path = trained.result, trained.record, trained.run
+    before = Solution(
+        trained.evaluator,
+        trained.params,
+        trained.last_params,
+        record,
+        result_before_polish(result),
+        path,
+    )
+    return Solution(evaluator, params, params, record, result, path, before)
 
 
 def evaluator_from(

@@ -233,7 +233,7 @@ def _finish(
     """The solution with its accuracy; written to the folder if there is one."""
     state, evaluator = ended.state, trainer.evaluator
     stop_reason, seconds = ended.stop_reason, ended.seconds
-    best, iterates = state.best_params, (state.best_params, state.params)
+    best, last = state.best_params, state.params
     result: dict[str, Any] = {
         "step": int(state.num_steps),
         "selected_step": int(state.best_step),
@@ -241,48 +241,46 @@ def _finish(
         "last_score": float(ended.check.score),
     }
     if reference is not None:
-        result["errors"] = errors_of(evaluator, *iterates, reference)
+        result["errors"] = errors_of(evaluator, best, last, reference)
     if polished is not None:
         seconds += polished.seconds
         stop_reason = polished.ends_with(stop_reason)
         result |= polished.result()
-    if polished is not None and polished.is_accepted:
-        evaluator, params = polished.solution()
-        iterates = (params, params)
-        result |= _polished_result(trainer, evaluator, params, result, reference)
+    recipe, minutes = trainer.recipe, run.manifest["minutes"]
     result |= {
         "seconds": round(seconds, 3),
         "stop_reason": stop_reason,
         "status": status_of(stop_reason, int(state.num_steps)),
+        "manifest": run.manifest,
     }
-    recipe, minutes = trainer.recipe, run.manifest["minutes"]
     if note := why_left_out(recipe.polish, recipe.dtype, minutes):
         result["note"] = note
-    result["manifest"] = run.manifest
-    folder = run.folder
+    folder, record = run.folder, run.logger.record
     path = None if folder is None else folder.path
-    record = run.logger.record
-    solution = Solution(evaluator, *iterates, record, result, path)
+    solution = Solution(evaluator, best, last, record, result, path)
+    if polished is not None and polished.is_accepted:
+        solution = _with_polish(solution, trainer, polished, reference)
     if folder is not None:
-        header = {k: v for k, v in result.items() if k != "manifest"}
+        header = {k: v for k, v in solution.result.items() if k != "manifest"}
         save_best(folder, state, header)
         folder.save_fields(figure_arrays(solution, trainer, state, reference))
     return solution
 
 
-def _polished_result(
+def _with_polish(
+    solution: Solution,
     trainer: Trainer,
-    evaluator: Evaluator,
-    params: Any,
-    result: dict[str, Any],
+    polished: PolishRun,
     reference: Reference | None,
-) -> dict[str, Any]:
-    """The accuracy of a polished network, and that of the trained network before."""
+) -> Solution:
+    """The solution after the linear stage, with the accuracy before and after it."""
+    evaluator, params = polished.solution()
     check = measure_residuals(evaluator, trainer.held_out, params)
-    keys = ("residual_l2", "residual_max", "score")
-    before = {key: result[key] for key in keys}
+    before = solution.result
     found = residual_result(evaluator, params, check)
+    found |= {"last_score": found["score"]}
     if reference is not None:
-        before["error"] = result["errors"]["selected"]
         found["errors"] = errors_of(evaluator, params, params, reference)
-    return found | {"last_score": found["score"], "before_polish": before}
+    found["before_polish"] = {k: before[k] for k in found if k in before}
+    result, record, path = before | found, solution.record, solution.run
+    return Solution(evaluator, params, params, record, result, path, solution)

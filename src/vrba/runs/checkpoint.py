@@ -142,7 +142,8 @@ def load_selected(folder: RunFolder, template: Any) -> SelectedIterate | None:
     """The selected iterate, unless its file is missing, damaged or of another run."""
     try:
         (best, _), header = load_best(folder, template)
-        return SelectedIterate(best, header["selected_step"], header["score"])
+        trained = header.get("before_polish", header)
+        return SelectedIterate(best, header["selected_step"], trained["score"])
     except (BrokenFileError, FileNotFoundError, KeyError):
         return None
 

@@ -141,7 +141,7 @@ class RunFolder:
         write_atomically(self.metrics_file, lines.encode())
 
     def rewind(
-        self, num_steps: int, num_polish_steps: float = math.inf
+        self, num_steps: int, num_polish_steps: float | int = math.inf
     ) -> list[dict[str, Any]]:
         """Remove what was logged and drawn after a step; return the other entries.
 

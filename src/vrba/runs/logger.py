@@ -40,7 +40,7 @@ class Logger:
         self.record: list[Entry] = []
         self._warned: set[str] = set()
 
-    def rewind(self, num_steps: int, num_polish_steps: float = math.inf) -> None:
+    def rewind(self, num_steps: int, num_polish_steps: float | int = math.inf) -> None:
         """Go back to the log as it was after a step, and after steps of the linear
         stage."""
         if self.folder is None:

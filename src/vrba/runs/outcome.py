@@ -96,7 +96,7 @@ def _accuracy(result: Mapping[str, Any]) -> str:
     floor = reference_floor(errors)
     say = lambda value: f"{'<' if value < floor else ''}{max(value, floor):.2e}"
     if "before_polish" in result:
-        before = say(result["before_polish"]["error"])
+        before = say(result["before_polish"]["errors"]["selected"])
         return (
             f"{text}; relative L2 error {say(errors['selected'])} ({before} before "
             "the linear stage)"

@@ -1,0 +1,249 @@
+"""The linear stage: how accurate it is, what it says of it, and how it goes on."""
+
+import math
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import vrba
+from tests.pinn.cases import Decay, Edge, tiny_recipe
+from vrba import InputError
+from vrba.optim import LevenbergMarquardt
+from vrba.pinn import Polish, PolishDraws, Solution
+from vrba.runs import POLISH_STEP, RunFolder, Silent, load_header
+
+pytestmark = pytest.mark.xdist_group("polish")
+
+TINY = Polish(num_features=20, max_steps=3, num_rounds=2, pool_factor=2)
+
+
+def recipe(polish=TINY, **settings):
+    settings = {"optimizer": LevenbergMarquardt(), "max_steps": 6} | settings
+    return tiny_recipe(polish=polish, **settings)
+
+
+class Rate(vrba.Problem):
+    """`u' = -rate u` with an unknown rate, and data of `exp(-1.5 x)`."""
+
+    unknowns = {"rate": vrba.Unknown(1.0)}
+    domain = vrba.Box(x=(0, 2))
+
+    def equations(self, u, x, rate):
+        return {"decay": u.x + rate * u}
+
+    def conditions(self):
+        x = np.linspace(0, 2, 40)[:, None]
+        return [vrba.Data(x, np.exp(-1.5 * x[:, 0]))]
+
+    def reference(self):
+        return vrba.Reference.from_function(
+            self.domain, lambda x: jnp.exp(-1.5 * x), (65,)
+        )
+
+
+@pytest.fixture(scope="module")
+def solved(tmp_path_factory):
+    path = tmp_path_factory.mktemp("runs") / "solved"
+    return vrba.solve(Decay(), recipe(), run=path, callback=Silent()), path
+
+
+def test_a_linear_problem_is_solved_to_many_digits(solved):
+    solution, _ = solved
+    before = solution.before_polish.result["errors"]["selected"]
+    after = solution.result["errors"]["selected"]
+    assert after < 1e-9 and after < 1e-5 * before
+    x = np.linspace(0, 2, 9)
+    np.testing.assert_allclose(solution(x), np.exp(-x), rtol=1e-8)
+    np.testing.assert_allclose(
+        solution.evaluate(lambda u, x: u.xx, x), np.exp(-x), atol=1e-6
+    )
+
+
+def test_the_estimate_is_close_to_the_error(solved):
+    """Before each step: the distance to the least damped step is the error."""
+    solution, _ = solved
+    steps = solution.result["polish"]["steps"]
+    errors = [solution.before_polish.result["errors"]["selected"]]
+    errors += [step["error"] for step in steps[:-1]]
+    for step, error in zip(steps, errors, strict=True):
+        bound = max(step["estimate"], step["noise"])
+        assert error / 10 < bound
+        if step["noise"] < 0.1 * step["estimate"]:
+            np.testing.assert_allclose(step["estimate"], error, rtol=0.5)
+
+
+def test_the_log_holds_every_step_and_the_sentence_both_errors(solved):
+    solution, path = solved
+    steps = solution.result["polish"]["steps"]
+    entries = [entry for entry in solution.record if POLISH_STEP in entry]
+    assert [entry[POLISH_STEP] for entry in entries] == list(range(1, len(steps) + 1))
+    assert entries[-1]["error"] == solution.result["errors"]["selected"]
+    assert RunFolder(path).record()[-1]["error"] == entries[-1]["error"]
+    assert "before the linear stage" in solution.sentence()
+    assert "estimated relative error" in solution.sentence()
+
+
+def test_a_loaded_solution_is_the_same_function(solved):
+    solution, path = solved
+    x = np.linspace(0, 2, 9)
+    loaded = Solution.load(path, Decay())
+    np.testing.assert_array_equal(loaded(x), solution(x))
+    assert loaded.result["score"] == solution.result["score"]
+    before, expected = loaded.before_polish, solution.before_polish
+    np.testing.assert_array_equal(before(x), expected(x))
+    assert before.errors()["selected"] == expected.result["errors"]["selected"]
+    assert before.result["score"] == expected.result["score"]
+    assert "linear stage" not in before.sentence()
+
+
+def test_a_copy_of_the_solution_can_be_saved(solved, tmp_path):
+    solution, _ = solved
+    path = solution.save(tmp_path / "copy")
+    x = np.linspace(0, 2, 9)
+    loaded = Solution.load(path, Decay())
+    np.testing.assert_array_equal(loaded(x), solution(x))
+    np.testing.assert_array_equal(loaded.before_polish(x), solution.before_polish(x))
+
+
+class Logistic(vrba.Problem):
+    """`u' = u (1 - u)`, `u(0) = 0.1`: not linear, so it takes several steps."""
+
+    domain = vrba.Box(x=(0, 4))
+
+    def equations(self, u, x):
+        return {"growth": u.x - u * (1 - u)}
+
+    def conditions(self):
+        return [vrba.Ansatz(lambda x, N: 0.1 + x * N)]
+
+    def reference(self):
+        exact = lambda x: 1 / (1 + 9 * jnp.exp(-x))
+        return vrba.Reference.from_function(self.domain, exact, (65,))
+
+
+class StopAfter(Silent):
+    """Die after a step of the linear stage."""
+
+    def __init__(self, step):
+        self.step = step
+
+    def on_check(self, entry, seconds_left):
+        if entry.get(POLISH_STEP) == self.step:
+            raise KeyboardInterrupt
+
+
+@pytest.fixture(scope="module")
+def unbroken():
+    return vrba.solve(Logistic(), recipe(max_steps=9), callback=Silent())
+
+
+def test_steps_converge_quadratically(unbroken):
+    steps = unbroken.result["polish"]["steps"]
+    estimates = [step["estimate"] for step in steps]
+    assert len(steps) > 1 and steps[0]["is_accepted"]
+    assert steps[0]["error"] < 10 * estimates[0] ** 2
+    assert unbroken.result["errors"]["selected"] < 1e-9
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_a_stage_that_was_stopped_goes_on_bit_for_bit(unbroken, tmp_path, step):
+    chosen = recipe(max_steps=9)
+    with pytest.raises(KeyboardInterrupt):
+        vrba.solve(Logistic(), chosen, run=tmp_path, callback=StopAfter(step))
+    found = vrba.solve(Logistic(), run=tmp_path, resume=True, callback=Silent())
+    same = jax.tree.map(np.array_equal, found.params, unbroken.params)
+    assert all(jax.tree.leaves(same))
+    assert without_times(found.record) == without_times(unbroken.record)
+    steps = found.result["polish"]["steps"]
+    assert without_times(steps) == without_times(unbroken.result["polish"]["steps"])
+
+
+def without_times(entries):
+    times = ("seconds", "step_seconds", "parts")
+    return [{k: v for k, v in e.items() if k not in times} for e in entries]
+
+
+def test_more_training_starts_another_stage(solved, tmp_path):
+    few = vrba.solve(Decay(), recipe(max_steps=3), run=tmp_path, callback=Silent())
+    assert few.result["step"] == 3
+    more = vrba.solve(Decay(), recipe(), run=tmp_path, resume=True, callback=Silent())
+    same = jax.tree.map(np.array_equal, more.params, solved[0].params)
+    assert more.result["step"] == 6 and all(jax.tree.leaves(same))
+    assert load_header(RunFolder(tmp_path).checkpoint("polished"))["step"] == 6
+
+
+def test_penalties_and_unknown_coefficients():
+    solution = vrba.solve(Rate(), recipe(max_steps=15), callback=Silent())
+    assert solution.result["polish"]["is_selected"]
+    assert abs(solution.unknowns["rate"] - 1.5) < 1e-7
+    assert solution.result["errors"]["selected"] < 1e-7
+
+
+def test_a_network_without_layers_and_one_that_is_too_large_for_a_tangent():
+    few = eqx.tree_at(lambda p: p.max_columns, TINY, 30)
+    solution = vrba.solve(Edge(), recipe(few), callback=Silent())
+    assert solution.result["polish"]["steps"][0]["num_columns"] == 20
+    plain = eqx.nn.MLP(1, 1, 4, 1, activation=jnp.tanh, key=jax.random.key(0))
+    solution = vrba.solve(Decay(), recipe(model=plain), callback=Silent())
+    assert solution.result["errors"]["selected"] < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("settings", "minutes", "text"),
+    [
+        ({"dtype": "float32"}, None, "it needs float64, not float32"),
+        ({}, 0.01, "it needs 0.5 minutes in all"),
+    ],
+)
+def test_a_stage_that_is_left_out_says_why(settings, minutes, text):
+    chosen = recipe(max_steps=2, **settings)
+    solution = vrba.solve(Decay(), chosen, minutes=minutes, callback=Silent())
+    assert "polish" not in solution.result
+    assert text in solution.sentence()
+
+
+def test_without_settings_there_is_no_stage():
+    solution = vrba.solve(Decay(), recipe(None, max_steps=2), callback=Silent())
+    assert "polish" not in solution.result and "note" not in solution.result
+
+
+def test_features_are_added_when_a_step_is_not_taken():
+    """Few features and no tangent: the basis is the limit until it grows."""
+    settings = Polish(num_features=6, max_columns=60, num_rounds=2, max_growths=2)
+    small = eqx.tree_at(lambda p: p.max_columns, settings, 25)
+    big = vrba.MLP(width=12, depth=2)
+    solution = vrba.solve(Edge(), recipe(small, model=big), callback=Silent())
+    columns = [step["num_columns"] for step in solution.result["polish"]["steps"]]
+    assert columns[0] == 6 and max(columns) in (12, 24)
+
+
+def test_the_budget_is_shared_with_training():
+    default = vrba.default_recipe(Decay(), 2)
+    alone = vrba.default_recipe(Decay(), 2, polish=None)
+    assert default.model == vrba.default_recipe(Decay(), 1, polish=None).model
+    assert default.model != alone.model
+
+
+# Draws and choice.
+
+
+def test_probabilities_are_a_mixture():
+    draws = PolishDraws(0.2, 0.3, 0.5)
+    sizes, leverage = np.array([1.0, 3.0, 0.0, 0.0]), np.array([0.0, 0.0, 2.0, 2.0])
+    found = draws.probabilities(sizes, leverage)
+    expected = 0.2 / 4 + 0.3 * sizes / 4 + 0.5 * leverage / 4
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    uniform = PolishDraws(1, 0, 0).probabilities(sizes, None)
+    np.testing.assert_allclose(uniform, 0.25, rtol=1e-12)
+    first = draws.probabilities(sizes, None)
+    np.testing.assert_allclose(first, 0.2 / 4 + 0.8 * sizes / 4, rtol=1e-12)
+    np.testing.assert_allclose(draws.probabilities(0 * sizes, 0 * sizes), 0.25)
+
+
+@pytest.mark.parametrize("shares", [(0, 1, 0), (1, -1, 0), (math.nan, 0, 0)])
+def test_wrong_shares_are_refused(shares):
+    with pytest.raises(InputError, match="`uniform` must be positive"):
+        PolishDraws(*shares)
