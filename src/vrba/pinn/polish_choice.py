@@ -89,9 +89,9 @@ class Choice:
     def is_accepted(self) -> bool:
         """Whether the candidate is expected to halve the error at least.
 
-        An estimate below its own sampling error says nothing.
+        An estimate below twice its own sampling error says nothing.
         """
-        return self.is_reliable and bool(self.total < 0.5 * self.estimate)
+        return bool(max(self.total, self.noise) < 0.5 * self.estimate)
 
     @property
     def is_reliable(self) -> bool:
