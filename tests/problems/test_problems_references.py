@@ -430,6 +430,11 @@ def test_ansatz_meets_the_conditions_for_any_network(problem):
         np.testing.assert_allclose(value[9:], 0, atol=1e-10)
     if isinstance(problem, KdV):
         np.testing.assert_allclose(slope[11:], 0, atol=1e-10)
+        with mpmath.workdps(40):
+            true = [float(hirota(mpmath.mpf(t), mpmath.mpf(x))) for t, x in ends]
+            last = [mpmath.diff(hirota, map(mpmath.mpf, end), (0, 1)) for end in ends]
+        np.testing.assert_allclose(value[9:], true, atol=1e-14)
+        np.testing.assert_allclose(slope[11:], np.array(last[2:], float), atol=1e-14)
 
 
 @pytest.mark.parametrize(
