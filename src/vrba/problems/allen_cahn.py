@@ -25,7 +25,7 @@ from .reference import Reference
 _DIFFUSION = 1e-4
 # Minus the derivative of the reaction `5 u - 5 u^3` at -1.
 _DECAY = 10.0
-_NUM_MODES = 6144
+_NUM_MODES = 8192
 _NUM_COARSE_MODES = 4096
 
 Values = Float[Array, "..."]
@@ -89,7 +89,7 @@ class AllenCahn(Problem):
 
     @override
     def reference(self) -> Reference:
-        """Return a spectral solution of 6,144 modes and 4,000 steps, on 101 x 513.
+        """Return a spectral solution of 8,192 modes and 4,000 steps, on 101 x 513.
 
         The solution is extrapolated from 4,000 and 2,000 steps. The error is the
         difference from the same with 4,096 modes and 2,000 steps, an upper estimate.
