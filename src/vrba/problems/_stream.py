@@ -14,8 +14,11 @@ from ..fields import Index, downward_closure, propagate
 
 Matrix = Float[np.ndarray, "_ _"]
 Axis = Float[np.ndarray, " _"]
+# Derivatives of a function of two coordinates on the grid of two axes.
+Derivatives = Callable[[Axis, Axis, list[Index]], dict[Index, Matrix]]
 
-_BLOCK = 1024
+_ORDERS = [(i, j) for i in range(5) for j in range(5 - i)]
+_BLOCK = 4096
 _MAX_STEPS = 30
 _STEP_TOLERANCE = 1e-6  # relative; the next Newton step is below rounding
 
@@ -51,18 +54,18 @@ class ClampedBasis(NamedTuple):
 
 
 class Stream(NamedTuple):
-    """A stream function: a known JAX function of one point plus a polynomial.
+    """A stream function: a known function plus a polynomial.
 
     `rest` holds the coefficients of the polynomial.
     """
 
-    known: Callable[..., Any]
+    known: Derivatives
     basis: ClampedBasis
     rest: Matrix
 
     def velocity(self, x: Axis, y: Axis) -> tuple[Matrix, Matrix]:
         """Return `u = psi_y` and `v = -psi_x` on the grid of `x` and `y`."""
-        known = _derivatives(self.known, x, y, [(1, 0), (0, 1)])
+        known = self.known(x, y, [(1, 0), (0, 1)])
         across = [self.basis.at(x, order) for order in (0, 1)]
         up = [self.basis.at(y, order) for order in (0, 1)]
         u = known[0, 1] + across[0] @ self.rest @ up[1].T
@@ -70,21 +73,35 @@ class Stream(NamedTuple):
         return u, -v
 
 
-def solve_flow(known: Callable[..., Any], reynolds: float, size: int) -> Stream:
-    """Solve for the stream function `known(x, y)` plus one clamped at the walls.
+def solve_flow(known: Derivatives, reynolds: float, size: int) -> Stream:
+    """Solve for a stream function that is known up to one clamped at the walls.
 
     `psi_y lap(psi)_x - psi_x lap(psi)_y = lap(lap(psi)) / reynolds` at `size` x `size`
     nodes. Continuation in the Reynolds number multiplies it by four in each stage.
     """
     basis = ClampedBasis.build(size)
-    orders = [(i, j) for i in range(5) for j in range(5 - i)]
-    given = _derivatives(known, basis.nodes, basis.nodes, orders)
-    matrices = [basis.at(basis.nodes, order) for order in range(5)]
+    balance = Balance.build(known, basis, reynolds)
     rest = np.zeros((size, size))
     num_stages = max(0, int(np.ceil(np.log(reynolds / 100) / np.log(4))))
     for stage in range(num_stages, -1, -1):
-        rest = _newton(given, matrices, rest, reynolds / 4.0**stage)
+        eased = balance._replace(reynolds=reynolds / 4.0**stage)
+        rest = newton(eased, rest, _eliminate, _STEP_TOLERANCE)
     return Stream(known, basis, rest)
+
+
+def automatic_derivatives(fn: Callable[..., Any]) -> Derivatives:
+    """Differentiate a JAX function of one point."""
+    return lambda x, y, orders: _derivatives(fn, x, y, orders)
+
+
+def add_derivatives(*parts: Derivatives) -> Derivatives:
+    """Add functions that are given by their derivatives."""
+
+    def derivatives(x: Axis, y: Axis, orders: list[Index]) -> dict[Index, Matrix]:
+        found = [part(x, y, orders) for part in parts]
+        return {i: np.sum([one[i] for one in found], axis=0) for i in orders}
+
+    return derivatives
 
 
 def _derivatives(
@@ -111,29 +128,97 @@ def _derivatives(
     return {i: values.reshape(grid[0].shape) for i, values in joined.items()}
 
 
-def _newton(
-    given: dict[Index, Matrix], matrices: list[Matrix], rest: Matrix, reynolds: float
-) -> Matrix:
-    """Find the coefficients of the polynomial part by Newton's method."""
-    kron = lambda i, j: np.kron(matrices[i], matrices[j])
-    viscous = (kron(4, 0) + 2 * kron(2, 2) + kron(0, 4)) / reynolds
-    lap_x, lap_y = kron(3, 0) + kron(1, 2), kron(2, 1) + kron(0, 3)
-    by_x, by_y = kron(1, 0), kron(0, 1)
-    for _ in range(_MAX_STEPS):
-        get = lambda i, j, rest=rest: np.ravel(
-            given[i, j] + matrices[i] @ rest @ matrices[j].T
+def bilaplacian(get: Callable[[int, int], Any]) -> Any:
+    """Combine partial derivatives; `get` takes the orders by `x` and `y`."""
+    return get(4, 0) + 2 * get(2, 2) + get(0, 4)
+
+
+class Terms(NamedTuple):
+    """Derivatives of a stream function in the equation, at the nodes."""
+
+    slope_x: Matrix
+    slope_y: Matrix
+    laplacian_x: Matrix
+    laplacian_y: Matrix
+    spread: Matrix
+
+    @staticmethod
+    def gather(get: Callable[[int, int], Any]) -> "Terms":
+        """Combine partial derivatives; `get` takes the orders by `x` and `y`."""
+        return Terms(
+            get(1, 0),
+            get(0, 1),
+            get(3, 0) + get(1, 2),
+            get(2, 1) + get(0, 3),
+            bilaplacian(get),
         )
-        slope_x, slope_y = get(1, 0), get(0, 1)
-        across, up = get(3, 0) + get(1, 2), get(2, 1) + get(0, 3)
-        spread = (get(4, 0) + 2 * get(2, 2) + get(0, 4)) / reynolds
-        residual = slope_y * across - slope_x * up - spread
-        jacobian = slope_y[:, None] * lap_x - slope_x[:, None] * lap_y - viscous
-        jacobian += across[:, None] * by_y - up[:, None] * by_x
-        step = np.linalg.solve(jacobian, residual).reshape(rest.shape)
+
+
+class Balance(NamedTuple):
+    """The equation at the nodes for the coefficients of the polynomial."""
+
+    basis: ClampedBasis
+    given: Terms
+    matrices: list[Matrix]
+    reynolds: float
+
+    @staticmethod
+    def build(known: Derivatives, basis: ClampedBasis, reynolds: float) -> "Balance":
+        found = known(basis.nodes, basis.nodes, _ORDERS)
+        matrices = [basis.at(basis.nodes, order) for order in range(5)]
+        given = Terms.gather(lambda i, j: found[i, j])
+        return Balance(basis, given, matrices, reynolds)
+
+    def polynomial(self, rest: Matrix) -> Terms:
+        """Evaluate the polynomial part."""
+        m = self.matrices
+        return Terms.gather(lambda i, j: m[i] @ rest @ m[j].T)
+
+    def total(self, rest: Matrix) -> Terms:
+        """Evaluate the whole stream function."""
+        parts = zip(self.given, self.polynomial(rest), strict=True)
+        return Terms(*(given + part for given, part in parts))
+
+    def residual(self, flow: Terms) -> Matrix:
+        carried = flow.slope_y * flow.laplacian_x - flow.slope_x * flow.laplacian_y
+        return carried - flow.spread / self.reynolds
+
+    def derivative(self, flow: Terms, change: Terms) -> Matrix:
+        """Return the change of the residual to first order."""
+        found = flow.slope_y * change.laplacian_x - flow.slope_x * change.laplacian_y
+        found = found + flow.laplacian_x * change.slope_y
+        found = found - flow.laplacian_y * change.slope_x
+        return found - change.spread / self.reynolds
+
+    def jacobian(self, flow: Terms) -> Matrix:
+        """Return the derivative as a matrix."""
+        m = self.matrices
+        change = Terms.gather(lambda i, j: np.kron(m[i], m[j]))
+        return self.derivative(Terms(*(f.reshape(-1, 1) for f in flow)), change)
+
+
+def newton(
+    balance: Balance,
+    rest: Matrix,
+    solve_fn: Callable[[Balance, Terms, Matrix], Matrix],
+    tolerance: float,
+) -> Matrix:
+    """Find the coefficients of the polynomial part by Newton's method.
+
+    `solve_fn` returns the step that removes a residual.
+    """
+    for _ in range(_MAX_STEPS):
+        flow = balance.total(rest)
+        step = solve_fn(balance, flow, balance.residual(flow))
         rest = rest - step
-        if np.max(np.abs(step)) < _STEP_TOLERANCE * (1 + np.max(np.abs(rest))):
+        if np.max(np.abs(step)) < tolerance * (1 + np.max(np.abs(rest))):
             return rest
     raise RuntimeError(
-        f"Newton's method did not converge at `reynolds={reynolds:g}`. Use a smaller "
-        "Reynolds number."
+        f"Newton's method did not converge at `reynolds={balance.reynolds:g}`. Use a "
+        "smaller Reynolds number."
     )
+
+
+def _eliminate(balance: Balance, flow: Terms, residual: Matrix) -> Matrix:
+    step = np.linalg.solve(balance.jacobian(flow), np.ravel(residual))
+    return step.reshape(residual.shape)

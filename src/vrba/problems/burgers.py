@@ -110,7 +110,10 @@ class InverseBurgers(Problem):
 
     @override
     def reference(self) -> Reference:
-        """Return the reference of `Burgers` with the true coefficients."""
+        """Return the reference of `Burgers` with the true coefficients.
+
+        The error is that of `Burgers`.
+        """
         true = {"advection": 1.0, "viscosity": _VISCOSITY}
         return dataclasses.replace(Burgers(_VISCOSITY).reference(), unknowns=true)
 

@@ -2,14 +2,13 @@
 
 from typing import Any
 
-import numpy as np
 from typing_extensions import override
 
 from ..core import InputError
 from ..domains import Box, Disk
 from ._base import Problem
 from .conditions import Ansatz, Constraint
-from .reference import Reference
+from .reference import Reference, exact_reference
 
 _SIZE = 4.0
 _HOLE = Disk(x=0, y=0, radius=1)
@@ -101,14 +100,13 @@ class PlateWithHole(Problem):
     def reference(self) -> Reference:
         """Return Kirsch's solution on 201 x 201 points, NaN in the hole.
 
-        The error is one rounding error.
+        The error is the difference from extended precision.
         """
 
         def fn(x, y):
             return dict(zip(self.fields, kirsch(x, y, self.poisson), strict=True))
 
-        rounding = float(np.finfo(float).eps)
-        return Reference.from_function(self.domain, fn, (201, 201), rounding)
+        return exact_reference(self.domain, fn, 201, 201)
 
 
 def kirsch(x: Any, y: Any, poisson: float) -> tuple[Any, Any]:

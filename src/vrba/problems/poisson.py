@@ -45,7 +45,10 @@ class Poisson(Problem):
 
     @override
     def reference(self) -> Reference:
-        """Return the exact solution on 201 x 201 points."""
+        """Return the exact solution on 201 x 201 points.
+
+        The error is the difference from extended precision.
+        """
         solution = lambda x, y: _solution_2d(np, x, y, self.frequency)
         return exact_reference(self.domain, solution, 201, 201)
 
@@ -74,7 +77,10 @@ class Poisson5D(Problem):
 
     @override
     def reference(self) -> Reference:
-        """Return the exact solution on 11 points in each direction."""
+        """Return the exact solution on 11 points in each direction.
+
+        The error is the difference from extended precision.
+        """
         solution = lambda *point: _solution_5d(np, *point)
         return exact_reference(self.domain, solution, 11, 11, 11, 11, 11)
 
@@ -115,7 +121,10 @@ class PeakPoisson(Problem):
 
     @override
     def reference(self) -> Reference:
-        """Return the exact solution on 401 x 401 points."""
+        """Return the exact solution on 401 x 401 points.
+
+        The error is the difference from extended precision.
+        """
         solution = lambda x, y: _peak(np, x, y, self.sharpness)
         return exact_reference(self.domain, solution, 401, 401)
 
