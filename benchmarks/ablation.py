@@ -36,7 +36,7 @@ HEAD = (
 
 def usual(optimizer: optim.AbstractOptimizer | None = None) -> Recipe:
     """The default recipe."""
-    return default_recipe(Burgers(), MINUTES, optimizer)
+    return default_recipe(Burgers(), MINUTES, optimizer, polish=None)
 
 
 def with_published_sizes(optimizer: optim.AbstractOptimizer) -> Recipe:

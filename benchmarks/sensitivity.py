@@ -64,7 +64,7 @@ def adam(rate: float) -> Recipe:
 
 def with_points(problem: Problem, factor: float) -> Recipe:
     """The default recipe of a problem with so many times the points."""
-    recipe = default_recipe(problem, MINUTES)
+    recipe = default_recipe(problem, MINUTES, polish=None)
     num_points = int(factor * recipe.num_points)
     return dataclasses.replace(recipe, num_points=num_points)
 

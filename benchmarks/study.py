@@ -57,7 +57,7 @@ class Study(NamedTuple):
         """What tells recipe, minutes and problem of a variant from others."""
         own = self.own_problem(name)
         told = [self.variants[name](), *([] if own is None else [own])]
-        texts = [json.dumps(describe(x), sort_keys=True, default=str) for x in told]
+        texts = [json.dumps(_marked(x), sort_keys=True, default=str) for x in told]
         text = " ".join([f"{self.minutes}", *texts])
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
@@ -85,3 +85,11 @@ class Study(NamedTuple):
             mark, _ = path.stem.rsplit("-", 1)
             found[mark, run["seed"]] = run | {"mark": mark}
         return found
+
+
+def _marked(told: Any) -> Any:
+    """A description; settings that kept results did not have yet are left out."""
+    found = describe(told)
+    if isinstance(found, dict) and found.get("polish", 0) is None:
+        del found["polish"]
+    return found

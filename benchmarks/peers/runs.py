@@ -66,7 +66,7 @@ class Settings:
 
 def make_settings(problem: str, asked: Any) -> Settings:
     """The network and points of vrba's default recipe, unless others are asked for."""
-    recipe = default_recipe(PROBLEMS[problem](), asked.minutes)
+    recipe = default_recipe(PROBLEMS[problem](), asked.minutes, polish=None)
     assert isinstance(recipe.model, vrba.MLP)
     points = asked.points or recipe.num_points
     return Settings(

@@ -67,6 +67,7 @@ def recipe_of(
         minutes,
         make_optimizer(arm),
         vrba.MLP(width=width, depth=depth),
+        polish=None,  # the other packages have none
         balance=FixedBalance(),  # terms weigh what they do in the other packages
         num_points=points,
         pool_size=pool,

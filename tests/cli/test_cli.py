@@ -39,6 +39,7 @@ from vrba.pinn import Solution
 pytestmark = pytest.mark.xdist_group("cli")  # one folder, and what is compiled
 
 TINY = ["--points", "16", "--pool", "32", "--width", "4", "--depth", "1"]
+TINY += ["--no-polish"]
 DECAY = """
 import numpy as np
 import vrba
@@ -188,6 +189,7 @@ def test_resume_refuses_a_changed_file_unless_told(done, folder):
 
 def test_start_begins_with_another_run(done, folder):
     words = ["decay.py", "--points", 16, "--pool", 32, "--steps", 1, "--json"]
+    words += ["--no-polish"]
     code, out, _ = call(
         "solve", *words, "--init-from", "runs/decay", "--param", "rate=1.1"
     )

@@ -262,7 +262,7 @@ def test_source_files_keep_the_rules():
 
 def test_the_house_is_small():
     sizes = [len(path.read_text().splitlines()) for path in SOURCES]
-    assert len(SOURCES) <= 250
+    assert len(SOURCES) <= 300
     assert sorted(sizes)[len(sizes) // 2] <= 130 and max(sizes) <= 400
 
 

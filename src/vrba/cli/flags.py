@@ -26,6 +26,7 @@ Count = Annotated[int | None, arg(metavar="N", help_behavior_hint="")]
 Folder = Annotated[Path | None, arg(metavar="DIR", help_behavior_hint="")]
 File = Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")]
 Minutes = Annotated[float | None, arg(metavar="MINUTES", help_behavior_hint="")]
+Tolerance = Annotated[float | None, arg(metavar="ERROR", help_behavior_hint="")]
 Dtype = Annotated[
     Literal["float32", "float64"] | None,
     arg(metavar="TYPE", help="float32 or float64", help_behavior_hint=""),

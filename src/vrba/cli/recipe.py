@@ -47,7 +47,7 @@ def new_recipe(
     minutes: float | None,
     start: Path | None,
     *,
-    has_polish: bool,
+    has_polish: bool = True,
 ) -> Recipe:
     """The default or published recipe, changed by the flags."""
     if flags.recipe is None:

@@ -19,7 +19,7 @@ from ..pinn import solve as solve_problem
 from ..problems import Problem
 from ..runs import RunFolder, StopReason
 from ._base import UsageError
-from .flags import AbstractProblemCommand, File, Folder, Switch
+from .flags import AbstractProblemCommand, File, Folder, Switch, Tolerance
 from .output import (
     as_json,
     exit_code,
@@ -52,6 +52,8 @@ class Solve(AbstractProblemCommand):
     solutions."""
     init_from: Folder = None
     """Initialise the network from the run in this folder."""
+    tolerance: Tolerance = None
+    """Stop as soon as the estimated relative error is below this number."""
     no_polish: Switch = False
     """Leave out the linear stage after training."""
     allow_change: Switch = False
@@ -157,6 +159,7 @@ def _solve_one(
             allow_change=flags.allow_change,
             callback=callback,
             diagnose=flags.diagnose,
+            tolerance=flags.tolerance,
             command=reproducible_command(flags.words),
         )
     print_how_to_resume(solution.result, words)

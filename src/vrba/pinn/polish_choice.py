@@ -45,7 +45,8 @@ class Halves:
                 _scaled(_blocks(shared_terms, params, 0, 1), math.sqrt(0.5)),
             )
             parts[parity] = parts[parity].absorb(rows)
-        return Halves(*parts, parts[0].merge(parts[1]))
+        first, second = parts
+        return Halves(first, second, first.merge(second))
 
 
 def _blocks(terms: Any, params: Any, first: int, step: int) -> Iterator[Any]:

@@ -64,7 +64,8 @@ class PolishRun:
     def ends_with(self, trained: StopReason) -> StopReason:
         """Why the whole run ended, given why training ended."""
         ends = (StopReason.interrupted, StopReason.converged, StopReason.tolerance)
-        return self.stop_reason if self.stop_reason in ends else trained
+        found = self.stop_reason
+        return trained if found is None or found not in ends else found
 
     def result(self) -> dict[str, Any]:
         """The part of a run's result that the stage adds, as plain values."""
@@ -150,7 +151,8 @@ def _stop_reason(
             return StopReason.converged
         if not last["is_accepted"] and last["num_growths"] == run.num_growths:
             return StopReason.no_improvement
-        if tolerance is not None and error_estimate(run.steps)[0] <= tolerance:
+        estimate, is_reliable = error_estimate(run.steps)
+        if tolerance is not None and is_reliable and estimate <= tolerance:
             return StopReason.tolerance
         if seconds + _next_seconds(run, last) > max_seconds:
             return StopReason.time

@@ -130,7 +130,7 @@ class Polisher(eqx.Module):
         params, number = state.params, int(state.num_steps)
         vector, rebuild = flatten(params)
         halves = Halves.empty(self.num_columns, vector.dtype)
-        present, seconds = params, dict.fromkeys(("draw", "factor", "choose"), 0.0)
+        present, seconds = params, {"draw": 0.0, "factor": 0.0, "choose": 0.0}
         directions, rounds = state.directions if number else None, []
         for round_number in range(self.settings.num_rounds):
             begun = time.monotonic()

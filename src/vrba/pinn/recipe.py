@@ -146,8 +146,10 @@ def default_recipe(
         with use_precision(changes.get("dtype", "float64")):
             problem = Formulation(problem)
     if "polish" not in changes:
-        more = {} if minutes is None else {"max_growths": 2, "max_steps": 10}
-        changes["polish"] = Polish(**more)
+        is_timed = minutes is not None
+        changes["polish"] = (
+            Polish(max_growths=2, max_steps=10) if is_timed else Polish()
+        )
     share = training_share(changes["polish"], changes.get("dtype", "float64"), minutes)
     training = None if minutes is None else share * minutes
     recipe = _chosen_recipe(problem, training, optimizer, model)

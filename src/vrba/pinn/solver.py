@@ -1,7 +1,6 @@
 """`solve`: from a problem to a solution."""
 
 import dataclasses
-import math
 import os
 from contextlib import nullcontext
 from typing import Any, cast
@@ -16,12 +15,10 @@ from ..runs import (
     SOLVE,
     AbstractCallback,
     Checkpointer,
-    Ended,
     Logger,
     PrintLines,
     Run,
     RunFolder,
-    StopReason,
     check_same_problem,
     describe_problem,
     describe_program,
@@ -31,11 +28,12 @@ from ..runs import (
 from .accuracy import errors_of, measure_residuals, reference_of, residual_result
 from .evaluator import Evaluator
 from .measurements import Measurements
-from .polish import training_share, why_left_out
-from .polish_run import PolishRun, run_polish
+from .polish import why_left_out
+from .polish_run import PolishRun
 from .recipe import Recipe, default_recipe, with_max_steps
 from .snapshot import figure_arrays
 from .solution import Solution, evaluator_from
+from .stages import Stages, run_stages
 from .state import TrainState
 from .trainer import Trainer
 
@@ -53,6 +51,7 @@ def solve(
     callback: AbstractCallback | None = None,
     save_every: float = 60.0,
     diagnose: float | int = 0.05,
+    tolerance: float | None = None,
     command: str | None = None,
 ) -> Solution:
     """Solve a problem within `minutes`, or within the steps of the recipe.
@@ -62,47 +61,62 @@ def solve(
     and returns the solution so far.
 
     With a folder `run`, everything is saved there every `save_every` seconds.
-    `resume=True` continues that run bit for bit; the folder describes a shipped problem
-    and its recipe. A changed problem is refused unless `allow_change=True`.
-    `init_from` starts from the parameters of another solution.
+    `resume=True` continues that run bit for bit; a changed problem is refused unless
+    `allow_change=True`. `init_from` starts from the trained network of another solution.
 
-    `diagnose` is the fraction of the time for diagnostics (`vrba.diagnose`); 0 disables
-    them, 1 runs them at every check. Runs below 100 s are too short for the default.
-    `command` is the command line for the report.
+    With a `tolerance` the run stops as soon as the estimated relative error is below
+    it. The linear stage then runs several times, after twice the time each.
+
+    `diagnose` is the fraction of the time for diagnostics (`vrba.diagnose`); runs below
+    100 s are too short for the default. `command` is the command line for the report.
     """
     seed = cast(int, describe(seed))  # numbers of numpy as plain ones
     minutes = cast(float | None, describe(minutes))
     if minutes is not None:
         check_positive(minutes=minutes)
+    init_from = init_from and (init_from.before_polish or init_from)
     folder = None if run is None else RunFolder(run)
+    limits: dict[str, Any] = {"minutes": minutes, "tolerance": tolerance}
     if resume:
         if init_from is not None:
             raise InputError("`init_from` cannot be used with `resume=True`.")
         evaluator, before = _reopen(folder, problem, recipe, minutes, allow_change)
-        minutes = cast(float | None, before["minutes"] if minutes is None else minutes)
+        limits = {k: before.get(k) if v is None else v for k, v in limits.items()}
         command = before.get("command")
     else:
         if folder is not None:
             folder.check_free()
         evaluator = _new_evaluator(problem, recipe, seed, minutes, init_from)
+    _check_tolerance(evaluator.recipe, **limits)
     lock = nullcontext() if folder is None else lock_folder(folder.path)
     with use_precision(evaluator.recipe.dtype), lock:
         if folder is not None and not resume:
             folder.check_free()
         reference = reference_of(evaluator.formulation)
-        trainer = Trainer(evaluator)
-        share = training_share(evaluator.recipe.polish, evaluator.recipe.dtype, minutes)
-        training_minutes = None if minutes is None else share * minutes
         callback = PrintLines() if callback is None else callback
-        logger = Logger(Measurements(trainer, reference, diagnose), callback, folder)
-        checkpointer = Checkpointer(trainer, folder, save_every)
-        manifest = _manifest(evaluator, minutes) | {"command": command}
-        one = Run(trainer, logger, checkpointer, manifest, training_minutes)
-        ended = one.train(lambda: _initial_state(trainer, init_from), resume=resume)
-        polished = _polish(one, trainer, ended, reference, minutes)
-        solution = _finish(one, trainer, ended, polished, reference)
+        options = (reference, callback, save_every, diagnose)
+        one = _new_run(evaluator, folder, *options, command=command, **limits)
+        start = lambda: _initial_state(one.trainer, init_from)
+        ongoing = one.begin(start, resume=resume)
+        found = run_stages(one, ongoing, reference, **limits)
+        solution = _finish(one, found, reference)
         callback.on_end(solution.sentence())
         return solution
+
+
+def _check_tolerance(
+    recipe: Recipe, *, minutes: float | int | None, tolerance: float | None
+) -> None:
+    """Raise unless the run has a linear stage, which estimates the error."""
+    if tolerance is None:
+        return
+    check_positive(tolerance=tolerance)
+    reason = why_left_out(recipe.polish, recipe.dtype, minutes)
+    if recipe.polish is None or reason:
+        reason = reason or "The recipe has `polish=None`."
+        raise InputError(
+            "`tolerance` needs the linear stage, which estimates the error. " + reason
+        )
 
 
 def _new_evaluator(problem, recipe, seed, minutes, init_from) -> Evaluator:
@@ -184,75 +198,56 @@ def _check_finite(trainer: Trainer, state: TrainState) -> None:
             )
 
 
-def _manifest(evaluator: Evaluator, minutes: float | int | None) -> dict[str, Any]:
+def _new_run(
+    evaluator: Evaluator,
+    folder: RunFolder | None,
+    reference: Reference | None,
+    callback: AbstractCallback,
+    save_every: float,
+    diagnose: float | int,
+    **options: Any,
+) -> Run:
+    """A run with its trainer, log and files; `options` enter the manifest."""
+    trainer = Trainer(evaluator)
+    logger = Logger(Measurements(trainer, reference, diagnose), callback, folder)
+    checkpointer = Checkpointer(trainer, folder, save_every)
+    manifest = _manifest(evaluator, **options)
+    return Run(trainer, logger, checkpointer, manifest, options["minutes"])
+
+
+def _manifest(evaluator: Evaluator, **options: Any) -> dict[str, Any]:
     return {
         "kind": SOLVE,
         "problem": describe_problem(evaluator.formulation.problem),
         "recipe": describe(evaluator.recipe),
         "seed": evaluator.seed,
-        "minutes": minutes,
         "block_size": evaluator.block_size,
         "num_params": evaluator.num_params,
         "provenance": describe_program(),
-    }
+    } | options
 
 
-def _polish(
-    run: Run,
-    trainer: Trainer,
-    ended: Ended,
-    reference: Reference | None,
-    minutes: float | int | None,
-) -> PolishRun | None:
-    """The linear stage after training; `None` where there is none."""
-    recipe, state = trainer.recipe, ended.state
-    is_over = ended.stop_reason in (StopReason.interrupted, StopReason.not_finite)
-    if recipe.polish is None or is_over:
-        return None
-    if why_left_out(recipe.polish, recipe.dtype, minutes):
-        return None
-    return run_polish(
-        trainer,
-        state.best_params,
-        int(state.num_steps),
-        run.logger,
-        run.folder,
-        reference=reference,
-        seconds=ended.seconds,
-        max_seconds=math.inf if minutes is None else 60 * minutes,
-    )
-
-
-def _finish(
-    run: Run,
-    trainer: Trainer,
-    ended: Ended,
-    polished: PolishRun | None,
-    reference: Reference | None,
-) -> Solution:
+def _finish(run: Run, stages: Stages, reference: Reference | None) -> Solution:
     """The solution with its accuracy; written to the folder if there is one."""
-    state, evaluator = ended.state, trainer.evaluator
-    stop_reason, seconds = ended.stop_reason, ended.seconds
+    trainer: Any = run.trainer
+    ended, polished = stages.ended, stages.polished
+    state, evaluator, recipe = ended.state, trainer.evaluator, trainer.recipe
     best, last = state.best_params, state.params
     result: dict[str, Any] = {
         "step": int(state.num_steps),
         "selected_step": int(state.best_step),
+        "seconds": round(stages.seconds, 3),
+        "stop_reason": stages.stop_reason,
+        "status": status_of(stages.stop_reason, int(state.num_steps)),
         **residual_result(evaluator, best, trainer.check_params(best)),
         "last_score": float(ended.check.score),
+        "manifest": run.manifest,
     }
     if reference is not None:
         result["errors"] = errors_of(evaluator, best, last, reference)
     if polished is not None:
-        seconds += polished.seconds
-        stop_reason = polished.ends_with(stop_reason)
         result |= polished.result()
-    recipe, minutes = trainer.recipe, run.manifest["minutes"]
-    result |= {
-        "seconds": round(seconds, 3),
-        "stop_reason": stop_reason,
-        "status": status_of(stop_reason, int(state.num_steps)),
-        "manifest": run.manifest,
-    }
+    minutes = run.manifest["minutes"]
     if note := why_left_out(recipe.polish, recipe.dtype, minutes):
         result["note"] = note
     folder, record = run.folder, run.logger.record

@@ -40,4 +40,5 @@ from .provenance import known_classes as known_classes
 from .provenance import read_commit as read_commit
 from .reader import RunRecord as RunRecord
 from .run import Ended as Ended
+from .run import Ongoing as Ongoing
 from .run import Run as Run

@@ -29,6 +29,15 @@ class Ended:
     seconds: float
 
 
+@dataclasses.dataclass(frozen=True)
+class Ongoing:
+    """A state to go on from, the seconds spent so far, and the seconds of a step."""
+
+    state: Any
+    seconds: float
+    pace: float
+
+
 class Run:
     """Trains within a time limit: start or resume, log, save."""
 
@@ -51,30 +60,43 @@ class Run:
 
     def train(self, init_fn: Callable[[], Any], *, resume: bool) -> Ended:
         """Train from `init_fn()`, or from the folder. The time counts compilation."""
-        trainer, logger, checkpointer = self.trainer, self.logger, self.checkpointer
+        begun = self.begin(init_fn, resume=resume)
+        return self.go_on(begun, self.trainer.recipe.max_steps, self.max_seconds)[1]
+
+    def begin(self, init_fn: Callable[[], Any], *, resume: bool) -> Ongoing:
+        """Compile, and report the plan, from `init_fn()` or from the folder."""
         begun = time.monotonic()
         state, seconds = self._restored() if resume else (self._started(init_fn), 0.0)
-        pace = _seconds_per_step(trainer, state)
+        pace = _seconds_per_step(self.trainer, state)
         self._announce(state, seconds, pace)
+        return Ongoing(state, seconds + time.monotonic() - begun, pace)
+
+    def go_on(
+        self, ongoing: Ongoing, max_steps: int, max_seconds: float | int
+    ) -> tuple[Ongoing, Ended]:
+        """Train up to a limit: the state to go on from, and that which is selected."""
+        trainer, logger, checkpointer = self.trainer, self.logger, self.checkpointer
         with watch_signals() as flag:
             state, stop_reason, seconds = run_loop(
                 trainer,
-                state,
-                max_steps=trainer.recipe.max_steps,
-                max_seconds=self.max_seconds,
-                seconds=seconds + time.monotonic() - begun,
-                seconds_per_step=pace,
+                ongoing.state,
+                max_steps=max_steps,
+                max_seconds=max_seconds,
+                seconds=ongoing.seconds,
+                seconds_per_step=ongoing.pace,
                 on_check=self._on_check,
                 save=checkpointer.save,
                 save_every=checkpointer.save_every,
                 flag=flag,
             )
             checkpointer.save(state, seconds)
+        ongoing = Ongoing(state, seconds, ongoing.pace)
         state, check = trainer.check(state)
         logged = logger.record[-1]["step"] if logger.record else 0
         if stop_reason == StopReason.no_descent and logged < int(state.num_steps):
             logger.log(state, check, math.nan, seconds)  # that loss is not known here
-        return Ended(checkpointer.with_selected(state), check, stop_reason, seconds)
+        state = checkpointer.with_selected(state)
+        return ongoing, Ended(state, check, stop_reason, seconds)
 
     def _started(self, init_fn: Callable[[], Any]) -> Any:
         state = init_fn()
