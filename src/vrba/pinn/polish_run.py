@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..core import BrokenFileError
-from ..problems import EQUATIONS, Reference
+from ..problems import Reference
 from ..runs import (
     POLISH_STEP,
     Logger,
@@ -37,6 +37,7 @@ from .polisher import (
 from .trainer import Trainer
 
 POLISHED = "polished"  # the file of the checkpoint
+_ROUNDING = 16 * float(np.finfo(np.float64).eps)  # no estimate is smaller
 _GROWTH_SECONDS = 10.0  # compilation after a growth
 _FIRST_SHARE = 0.5  # of the first step: what is not compilation
 
@@ -125,7 +126,7 @@ def run_polish(
             found |= {"seconds": clock() - seconds, "step_seconds": clock() - start}
             run.steps.append(found)
             entry = _entry(run, info, num_steps, seconds)
-            if not info.choice.is_accepted and not found["is_converged"]:
+            if not info.choice.is_accepted and not is_converged(run.steps):
                 _grow(run, trainer, trained, clock(), max_seconds)
             _save(run, num_steps, folder)
             logger.add(entry)
@@ -147,7 +148,7 @@ def _stop_reason(
         return StopReason.interrupted
     last = run.steps[-1] if run.steps else None
     if last is not None:
-        if last["is_converged"]:
+        if is_converged(run.steps):
             return StopReason.converged
         if not last["is_accepted"] and last["num_growths"] == run.num_growths:
             return StopReason.no_improvement
@@ -192,7 +193,6 @@ def _describe(
 ) -> dict[str, Any]:
     """What is stored of a step, as plain values."""
     choice = info.choice
-    least = 16 * float(np.finfo(run.polisher.evaluator.dtype).eps)
     found = {
         "num_columns": run.polisher.num_columns,
         "num_growths": run.num_growths,
@@ -200,7 +200,7 @@ def _describe(
         "noise": choice.noise,
         "expected": choice.total,
         "is_accepted": choice.is_accepted,
-        "is_converged": bool(choice.total < least or choice.estimate < least),
+        "remainder": info.remainder * choice.estimate,
         "used_columns": choice.candidate.num_columns,
         "ridge": choice.candidate.ridge,
         "parts": {name: round(value, 3) for name, value in info.seconds.items()},
@@ -217,8 +217,7 @@ def _entry(
     """The entry of the log after a step."""
     last = run.steps[-1]
     evaluator, params = run.polisher.evaluator, run.state.params
-    points = run.polisher.points, jnp.zeros((len(run.polisher.points), 0))
-    residual = np.asarray(evaluator.residual(params, EQUATIONS, points))
+    residual = run.polisher.residual(params)
     entry = {
         "step": num_steps,
         POLISH_STEP: len(run.steps),
@@ -240,17 +239,17 @@ def error_estimate(steps: list[dict[str, Any]]) -> tuple[float, bool]:
     """The estimated relative error after the last step, and whether it is reliable.
 
     A step that was not taken measures the error of the solution before it. After a step
-    that was taken, the quadratic remainder is extrapolated from the last two.
+    that was taken, its sampling error and its quadratic remainder are left.
     """
     last = steps[-1]
-    is_reliable = bool(last["noise"] < last["estimate"])
-    if not last["is_accepted"]:
-        return max(last["estimate"], last["noise"]), is_reliable
-    taken = [step["estimate"] for step in steps[:-1] if step["is_accepted"]]
-    if not taken:
-        return max(last["expected"], last["estimate"] ** 2), False
-    remainder = last["estimate"] * (last["estimate"] / taken[-1]) ** 2
-    return max(last["expected"], remainder), is_reliable
+    names = ("expected", "remainder") if last["is_accepted"] else ("estimate", "noise")
+    found = max(_ROUNDING, *(last[name] for name in names))
+    return found, bool(last["noise"] < last["estimate"]) or found == _ROUNDING
+
+
+def is_converged(steps: list[dict[str, Any]]) -> bool:
+    """Whether rounding errors limit the solution."""
+    return error_estimate(steps)[0] == _ROUNDING or steps[-1]["estimate"] < _ROUNDING
 
 
 def _save(run: PolishRun, num_steps: int, folder: RunFolder | None) -> None:

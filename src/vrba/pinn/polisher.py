@@ -36,10 +36,14 @@ class PolishState(eqx.Module):
 
 
 class PolishInfo(eqx.Module):
-    """What a step found: estimated relative errors, before and after it."""
+    """What a step found: the choice, and the quadratic part that the choice neglects.
+
+    `loss` is that before the step. `rounds` holds the solution after each round.
+    """
 
     choice: Choice
     loss: float
+    remainder: float
     seconds: dict[str, float]
     rounds: list[Any]
 
@@ -154,11 +158,30 @@ class Polisher(eqx.Module):
             halves, params, self._counts(), self._values, change, is_full=is_full
         )
         seconds["choose"] = time.monotonic() - begun
+        loss = halves.both.square_sum / self.settings.num_rounds
+        remainder = self._remainder(params, choice.candidate.params)
         params = choice.candidate.params if choice.is_accepted else params
         state = PolishState(params, directions, state.num_steps + 1)
-        return state, PolishInfo(
-            choice, halves.both.square_sum / self.settings.num_rounds, seconds, rounds
+        return state, PolishInfo(choice, loss, remainder, seconds, rounds)
+
+    def _remainder(self, before: Any, after: Any) -> float:
+        """The quadratic part of the residual along a step, relative to the residual.
+
+        Zero for linear equations. `[r(p + d) + r(p - d) - 2 r(p)] / 2` has no linear
+        part.
+        """
+        other = jax.tree.map(lambda old, new: 2 * old - new, before, after)
+        forward, now, backward = (
+            self.residual(params) for params in (after, before, other)
         )
+        quadratic = (forward + backward) / 2 - now
+        scale = float(np.linalg.norm(now))
+        return float(np.linalg.norm(quadratic)) / scale if scale > 0 else 0.0
+
+    def residual(self, params: Any) -> Float[np.ndarray, "points eqs"]:
+        """The residuals of the equations at the points where fields are compared."""
+        rows = self.points, jnp.zeros((len(self.points), 0), self.points.dtype)
+        return np.asarray(self.evaluator.residual(params, EQUATIONS, rows))
 
     def _draw(
         self, params: Any, directions: Any, seed: tuple[int, ...]

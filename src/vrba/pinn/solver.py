@@ -2,7 +2,8 @@
 
 import dataclasses
 import os
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any, cast
 
 import jax
@@ -56,52 +57,64 @@ def solve(
 ) -> Solution:
     """Solve a problem within `minutes`, or within the steps of the recipe.
 
-    The default recipe follows from the problem. `minutes` count the training time of
-    the run with compilation, also before a resume. Ctrl-C stops after the current step
-    and returns the solution so far.
+    The default recipe follows from the problem. `minutes` count the time of the run
+    with compilation, also before a resume. Ctrl-C stops after the current step and
+    returns the solution so far.
 
-    With a folder `run`, everything is saved there every `save_every` seconds.
-    `resume=True` continues that run bit for bit; a changed problem is refused unless
-    `allow_change=True`. `init_from` starts from the trained network of another solution.
-
-    With a `tolerance` the run stops as soon as the estimated relative error is below
-    it. The linear stage then runs several times, after twice the time each.
-
-    `diagnose` is the fraction of the time for diagnostics (`vrba.diagnose`); runs below
-    100 s are too short for the default. `command` is the command line for the report.
+    With a folder `run`, everything is saved there every `save_every` seconds, and
+    `resume=True` continues bit for bit; `allow_change=True` accepts another problem.
+    `init_from` starts from the trained network of another solution. With a `tolerance`
+    the run stops when the estimated relative error is below it: the linear stage runs
+    several times, each after twice the time. `diagnose` is the fraction of the time for
+    diagnostics (`vrba.diagnose`); runs below 100 s are too short for the default.
+    `command` is the command line for the report.
     """
     seed = cast(int, describe(seed))  # numbers of numpy as plain ones
     minutes = cast(float | None, describe(minutes))
-    if minutes is not None:
-        check_positive(minutes=minutes)
+    _check_options(minutes, resume, init_from)
     init_from = init_from and (init_from.before_polish or init_from)
     folder = None if run is None else RunFolder(run)
-    limits: dict[str, Any] = {"minutes": minutes, "tolerance": tolerance}
+    options: dict[str, Any] = {"minutes": minutes, "tolerance": tolerance}
     if resume:
-        if init_from is not None:
-            raise InputError("`init_from` cannot be used with `resume=True`.")
         evaluator, before = _reopen(folder, problem, recipe, minutes, allow_change)
-        limits = {k: before.get(k) if v is None else v for k, v in limits.items()}
+        options = {k: before.get(k) if v is None else v for k, v in options.items()}
         command = before.get("command")
     else:
         if folder is not None:
             folder.check_free()
         evaluator = _new_evaluator(problem, recipe, seed, minutes, init_from)
-    _check_tolerance(evaluator.recipe, **limits)
-    lock = nullcontext() if folder is None else lock_folder(folder.path)
-    with use_precision(evaluator.recipe.dtype), lock:
-        if folder is not None and not resume:
-            folder.check_free()
+    _check_tolerance(evaluator.recipe, **options)
+    with use_precision(evaluator.recipe.dtype), _locked(folder, resume):
         reference = reference_of(evaluator.formulation)
         callback = PrintLines() if callback is None else callback
-        options = (reference, callback, save_every, diagnose)
-        one = _new_run(evaluator, folder, *options, command=command, **limits)
-        start = lambda: _initial_state(one.trainer, init_from)
-        ongoing = one.begin(start, resume=resume)
-        found = run_stages(one, ongoing, reference, **limits)
-        solution = _finish(one, found, reference)
+        trainer = Trainer(evaluator)
+        logger = Logger(Measurements(trainer, reference, diagnose), callback, folder)
+        checkpointer = Checkpointer(trainer, folder, save_every)
+        manifest = _manifest(evaluator, command=command, **options)
+        one = Run(trainer, logger, checkpointer, manifest, options["minutes"])
+        start = one.begin(lambda: _initial_state(trainer, init_from), resume=resume)
+        stages = run_stages(one, start, reference, **options)
+        solution = _finish(one, stages, reference)
         callback.on_end(solution.sentence())
         return solution
+
+
+@contextmanager
+def _locked(folder: RunFolder | None, resume: bool) -> Iterator[None]:
+    """Lock the folder, if there is one; a new run needs a free folder."""
+    with nullcontext() if folder is None else lock_folder(folder.path):
+        if folder is not None and not resume:
+            folder.check_free()
+        yield
+
+
+def _check_options(
+    minutes: float | None, resume: bool, init_from: Solution | None
+) -> None:
+    if minutes is not None:
+        check_positive(minutes=minutes)
+    if resume and init_from is not None:
+        raise InputError("`init_from` cannot be used with `resume=True`.")
 
 
 def _check_tolerance(
@@ -196,23 +209,6 @@ def _check_finite(trainer: Trainer, state: TrainState) -> None:
                 "before any training: look for a division by zero, a root or a "
                 "logarithm there."
             )
-
-
-def _new_run(
-    evaluator: Evaluator,
-    folder: RunFolder | None,
-    reference: Reference | None,
-    callback: AbstractCallback,
-    save_every: float,
-    diagnose: float | int,
-    **options: Any,
-) -> Run:
-    """A run with its trainer, log and files; `options` enter the manifest."""
-    trainer = Trainer(evaluator)
-    logger = Logger(Measurements(trainer, reference, diagnose), callback, folder)
-    checkpointer = Checkpointer(trainer, folder, save_every)
-    manifest = _manifest(evaluator, **options)
-    return Run(trainer, logger, checkpointer, manifest, options["minutes"])
 
 
 def _manifest(evaluator: Evaluator, **options: Any) -> dict[str, Any]:
