@@ -109,7 +109,7 @@ def _locked(folder: RunFolder | None, resume: bool) -> Iterator[None]:
 
 
 def _check_options(
-    minutes: float | None, resume: bool, init_from: Solution | None
+    minutes: float | int | None, resume: bool, init_from: Solution | None
 ) -> None:
     if minutes is not None:
         check_positive(minutes=minutes)

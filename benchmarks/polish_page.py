@@ -1,0 +1,5 @@
+"""The page of the linear stage."""
+
+
+def write_page() -> None:
+    pass
