@@ -31,7 +31,7 @@ from vrba.report import (
     write_page,
     write_run_report,
 )
-from vrba.runs import RunFolder
+from vrba.runs import RunFolder, load_header, save_tree
 
 FIGURES = ["solution", "curves", "dynamics", "residual", "weights", "drawn"]
 
@@ -210,3 +210,28 @@ def test_a_page_of_its_own_parts(tmp_path):
     order = ["result", "figures", "rest"]
     assert re.findall(r'<h2 id="(\w+)">', text) == order
     assert (tmp_path / "out/figures/loss.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_page_shows_the_linear_stage_before_and_after(tmp_path):
+    step = {
+        "num_columns": 1687,
+        "estimate": 2.3e-6,
+        "noise": 4e-10,
+        "is_accepted": True,
+        "error": 3.7e-10,
+    }
+    run = make_run(tmp_path / "run")
+    header = load_header(RunFolder(run).checkpoint("best"))
+    header |= {
+        "polish": {"is_selected": True, "seconds": 20.0, "steps": [step]},
+        "estimated_error": 5e-10,
+        "estimate_is_reliable": True,
+        "before_polish": {"errors": {"selected": 2.26e-6}, "residual_l2": 1e-3},
+    }
+    save_tree(RunFolder(run).checkpoint("best"), {"weight": np.zeros(3)}, header)
+    text = write_run_report(run).read_text()
+    for words in ("1,687", "2.26e-06", "3.7e-10", "4e-10", "from 1.00e-03 to"):
+        assert words in text
+    assert "estimated relative error is 5.0e-10. The stage took 20 s" in text
+    assert "(2.26e-06 before the linear stage)" in text
+    assert 'id="polish"' not in write_run_report(make_run(tmp_path / "b")).read_text()

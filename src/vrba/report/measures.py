@@ -77,6 +77,30 @@ def _field_rows(run: RunRecord) -> list[list[str]]:
     return rows
 
 
+def polish_rows(run: RunRecord) -> list[list[str]]:
+    """Rows of the steps of the linear stage below a row of headings, if it ran."""
+    steps = run.result.get("polish", {}).get("steps", [])
+    if not steps:
+        return []
+    before = run.result.get("before_polish", run.result)
+    error = (before.get("errors") or {}).get("selected")
+    rows = [
+        ["step", "columns", "estimate before", "sampling error", "taken", "error after"]
+    ]
+    rows.append(["trained network", "", "", "", "", _number_or_none(error)])
+    for number, step in enumerate(steps, start=1):
+        measured = (step["estimate"], step["noise"])
+        taken = "yes" if step["is_accepted"] else "no"
+        after = _number_or_none(step.get("error"))
+        columns = f"{step['num_columns']:,}"
+        rows.append([str(number), columns, *map(_number, measured), taken, after])
+    return rows
+
+
+def _number_or_none(value: Any) -> str:
+    return "" if value is None else _number(value)
+
+
 def diagnosis_rows(run: RunRecord) -> Iterator[tuple[int, str, str]]:
     """The last diagnostics as depth, name and value."""
     known = [entry for entry in run.record if entry.get("snr") is not None]

@@ -24,7 +24,7 @@ from .markup import (
     section,
     table,
 )
-from .measures import diagnosis_rows, error_rows
+from .measures import diagnosis_rows, error_rows, polish_rows
 from .svg import panels_as_svg
 
 Folder = str | os.PathLike[str]
@@ -87,6 +87,9 @@ def page_of_run(run: RunRecord) -> Page:
     sections = [Section("warnings", "Warnings", _warnings(run))]
     if errors := error_rows(run):
         sections.append(Section("accuracy", "Accuracy", table(errors)))
+    if steps := polish_rows(run):
+        content = paragraph(_polish_sentence(run.result)) + table(steps)
+        sections.append(Section("polish", "Linear stage", content))
     if measured := list(diagnosis_rows(run)):
         sections.append(Section("diagnosis", "Diagnostics", pairs(measured)))
     sections += [
@@ -99,6 +102,27 @@ def page_of_run(run: RunRecord) -> Page:
         for one, drawn in figures_of(run)
     ]
     return Page(f"{run.name}: {run.path.resolve().name}", head, sections, pictures)
+
+
+def _polish_sentence(result: dict[str, Any]) -> str:
+    """What the linear stage selected, and why."""
+    stage = result["polish"]
+    before = result.get("before_polish", result)["residual_l2"]
+    estimate = f"{result['estimated_error']:.1e}"
+    estimate += "" if result["estimate_is_reliable"] else " (uncertain)"
+    if not stage["is_selected"]:
+        return (
+            "No step was expected to halve the error, so the trained network is "
+            f"selected. Its estimated relative error is {estimate}."
+        )
+    return (
+        "The polished network is selected: a step was expected to halve the error. The "
+        "estimate before a step is the distance to the least-squares solution of all "
+        "columns, relative to the solution. The residual fell from "
+        f"{before:.2e} to {result['residual_l2']:.2e} on held-out points. The "
+        f"estimated relative error is {estimate}. The stage took "
+        f"{stage['seconds']:.0f} s."
+    )
 
 
 def _warnings(run: RunRecord) -> str:

@@ -14,7 +14,7 @@ from rich.table import Table
 from typing_extensions import override
 
 from ..core import format_duration
-from ..runs import AbstractCallback, Plan
+from ..runs import POLISH_STEP, AbstractCallback, Plan
 
 _REFRESHES = 2  # per second
 _PANEL_WIDTH = 64
@@ -80,6 +80,11 @@ def _progress_rows(entry: dict[str, Any], plan: Plan) -> list[Row]:
     rows = [("step", f"{step:,} of {plan.max_steps:,}")]
     if not entry:
         return rows
+    if POLISH_STEP in entry:
+        estimate = (
+            f"step {entry[POLISH_STEP]}, {entry['estimated_error']:.1e} estimated"
+        )
+        rows.append(("linear stage", estimate))
     rows.append(("loss", f"{entry['loss']:.2e}"))
     if "residual_l2" in entry:
         residual = f"{entry['residual_l2']:.2e}, largest {entry['residual_max']:.1e}"
