@@ -12,7 +12,7 @@ import vrba
 from tests.pinn.cases import Decay, Edge, tiny_recipe
 from vrba import InputError
 from vrba.optim import LevenbergMarquardt
-from vrba.pinn import Polish, PolishDraws, Solution
+from vrba.pinn import Polish, PolishDraws, Solution, limits_of_attempts
 from vrba.runs import POLISH_STEP, RunFolder, Silent, load_header
 
 pytestmark = pytest.mark.xdist_group("polish")
@@ -225,6 +225,46 @@ def test_the_budget_is_shared_with_training():
     alone = vrba.default_recipe(Decay(), 2, polish=None)
     assert default.model == vrba.default_recipe(Decay(), 1, polish=None).model
     assert default.model != alone.model
+
+
+# A tolerance.
+
+
+def test_one_shot_meets_a_tolerance_without_training(tmp_path):
+    chosen = recipe(max_steps=60)
+    options = {"tolerance": 1e-8, "callback": Silent()}
+    solution = vrba.solve(Decay(), chosen, run=tmp_path, **options)
+    result = solution.result
+    assert (result["step"], result["stop_reason"]) == (0, "tolerance")
+    assert result["status"] is None and result["estimate_is_reliable"]
+    assert result["errors"]["selected"] < 1e-8 and result["estimated_error"] <= 1e-8
+    x = np.linspace(0, 2, 9)
+    loaded = Solution.load(tmp_path, Decay())
+    np.testing.assert_array_equal(loaded(x), solution(x))
+    np.testing.assert_allclose(loaded(x), np.exp(-x), rtol=1e-7)
+
+
+def test_attempts_double_the_steps_or_the_time():
+    chosen = recipe(max_steps=160)
+    limits = limits_of_attempts(chosen, None, 1e-30)
+    assert [steps for steps, _ in limits] == [40, 80, 160]
+    assert limits_of_attempts(chosen, None, None) == [(160, math.inf)]
+    timed = limits_of_attempts(chosen, 3, 1e-30)
+    assert [seconds for _, seconds in timed] == [30, 60, 120, 180]
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"tolerance": -1.0}, "`tolerance` must be positive"),
+        ({"tolerance": 1e-3, "minutes": 0.01}, "it needs 0.5 minutes in all"),
+    ],
+)
+def test_a_tolerance_that_cannot_be_met_is_refused(options, text):
+    with pytest.raises(InputError, match=text):
+        vrba.solve(Decay(), recipe(), callback=Silent(), **options)
+    with pytest.raises(InputError, match="The recipe has `polish=None`"):
+        vrba.solve(Decay(), recipe(None), tolerance=1e-3, callback=Silent())
 
 
 # Draws and choice.

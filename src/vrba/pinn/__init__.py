@@ -38,6 +38,7 @@ from .snapshot import grid_residuals as grid_residuals
 from .solution import Solution as Solution
 from .solution import evaluator_from as evaluator_from
 from .solver import solve as solve
+from .stages import limits_of_attempts as limits_of_attempts
 from .state import Check as Check
 from .state import TrainState as TrainState
 from .trainer import Trainer as Trainer

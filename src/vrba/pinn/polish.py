@@ -69,8 +69,8 @@ class Polish(eqx.Module):
     in `num_rounds` rounds from fresh pools, each by the residual that the rounds before
     leave. A step is taken if its expected error is below half of the estimated error.
 
-    If a step is not taken, the number of features is doubled, at most `max_growths`
-    times; this needs time. A network of more than `max_columns - num_features`
+    If a step is not taken, the numbers of features and of candidate points are doubled,
+    at most `max_growths` times; this needs time. A network of more than `max_columns - num_features`
     parameters has no tangent part.
 
     With a time limit, the stage has the share `time_share` of it.
@@ -85,6 +85,7 @@ class Polish(eqx.Module):
     pool_factor: int = 8
     gain: float | int = 2.0
     max_columns: int = 6000
+    has_tangent: bool = True
     time_share: float = 0.5
 
     def __check_init__(self):

@@ -1,7 +1,9 @@
 """The linear stage of a run: its steps, its time, its files, and what it reports."""
 
 import dataclasses
+import math
 import time
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -9,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..core import BrokenFileError
+from ..core import BrokenFileError, describe, rebuild
 from ..problems import Reference
 from ..runs import (
     POLISH_STEP,
@@ -34,6 +36,7 @@ from .polisher import (
     polished_network,
     trained_parts,
 )
+from .recipe import known_classes
 from .trainer import Trainer
 
 POLISHED = "polished"  # the file of the checkpoint
@@ -46,11 +49,18 @@ _FIRST_SHARE = 0.5  # of the first step: what is not compilation
 class PolishRun:
     """The steps of one linear stage so far."""
 
+    make_polisher: Callable[[int], Polisher]  # takes the number of growths
     polisher: Polisher
     state: PolishState
     num_growths: int
     steps: list[dict[str, Any]]
     stop_reason: StopReason | None = None
+
+    @staticmethod
+    def new(make_polisher: Callable[[int], Polisher]) -> "PolishRun":
+        """A stage before its first step."""
+        polisher = make_polisher(0)
+        return PolishRun(make_polisher, polisher, polisher.init(), 0, [])
 
     @property
     def is_accepted(self) -> bool:
@@ -79,6 +89,7 @@ class PolishRun:
             "polish": {
                 "is_selected": self.is_accepted,
                 "num_growths": self.num_growths,
+                "settings": describe(self.polisher.settings),
                 "stop_reason": self.stop_reason,
                 "seconds": self.seconds,
                 "steps": self.steps,
@@ -88,12 +99,11 @@ class PolishRun:
     def solution(self) -> tuple[Evaluator, Any]:
         """An evaluator of the polished network, and all its parameters."""
         network = self.polisher.network(self.state.params)
-        return evaluator_of(network, self.polisher.evaluator)
+        return evaluator_of(network, self.polisher.evaluator, self.polisher.settings)
 
 
 def run_polish(
-    trainer: Trainer,
-    trained: Any,
+    run: PolishRun,
     num_steps: int,
     logger: Logger,
     folder: RunFolder | None,
@@ -103,21 +113,13 @@ def run_polish(
     max_seconds: float,
     tolerance: float | None = None,
 ) -> PolishRun:
-    """Polish the network `trained`, selected after `num_steps` steps of training.
-
-    A stage that a folder holds for the same step is continued.
-    """
-    settings: Any = trainer.recipe.polish
-    run = _restore(trainer, trained, num_steps, folder)
+    """Polish the network selected after `num_steps` steps, which took `seconds`."""
     logger.rewind(num_steps, len(run.steps))
-    before = seconds + run.seconds
-    begun = time.monotonic()
+    before, begun = seconds + run.seconds, time.monotonic()
     clock = lambda: before + time.monotonic() - begun
     with watch_signals() as flag:
         while run.stop_reason is None:
-            run.stop_reason = _stop_reason(
-                run, settings, flag, clock(), max_seconds, tolerance
-            )
+            run.stop_reason = _stop_reason(run, flag, clock(), max_seconds, tolerance)
             if run.stop_reason is not None:
                 break
             start = clock()
@@ -127,17 +129,17 @@ def run_polish(
             run.steps.append(found)
             entry = _entry(run, info, num_steps, seconds)
             if not info.choice.is_accepted and not is_converged(run.steps):
-                _grow(run, trainer, trained, clock(), max_seconds)
+                _grow(run, clock(), max_seconds)
             _save(run, num_steps, folder)
             logger.add(entry)
-            logger.report(entry, max(0.0, max_seconds - clock()))
+            left = max_seconds - clock()
+            logger.report(entry, max(0.0, left) if math.isfinite(left) else 0.0)
     _save(run, num_steps, folder)
     return run
 
 
 def _stop_reason(
     run: PolishRun,
-    settings: Polish,
     flag: StopFlag,
     seconds: float,
     max_seconds: float,
@@ -148,16 +150,16 @@ def _stop_reason(
         return StopReason.interrupted
     last = run.steps[-1] if run.steps else None
     if last is not None:
+        estimate, is_reliable = error_estimate(run.steps)
+        if tolerance is not None and is_reliable and estimate <= tolerance:
+            return StopReason.tolerance
         if is_converged(run.steps):
             return StopReason.converged
         if not last["is_accepted"] and last["num_growths"] == run.num_growths:
             return StopReason.no_improvement
-        estimate, is_reliable = error_estimate(run.steps)
-        if tolerance is not None and is_reliable and estimate <= tolerance:
-            return StopReason.tolerance
         if seconds + _next_seconds(run, last) > max_seconds:
             return StopReason.time
-    if len(run.steps) >= settings.max_steps:
+    if len(run.steps) >= run.polisher.settings.max_steps:
         return StopReason.steps
     return None
 
@@ -171,16 +173,13 @@ def _next_seconds(run: PolishRun, last: dict[str, Any]) -> float:
     return share * last["step_seconds"]
 
 
-def _grow(
-    run: PolishRun, trainer: Trainer, trained: Any, seconds: float, max_seconds: float
-) -> None:
+def _grow(run: PolishRun, seconds: float, max_seconds: float) -> None:
     """Add features if the settings and the time allow."""
     settings = run.polisher.settings
     if run.num_growths >= settings.max_growths:
         return
-    pools, evaluator = trainer.pools, trainer.evaluator
     number = run.num_growths + 1
-    polisher = Polisher(settings, evaluator, trained, pools, number)
+    polisher = run.make_polisher(number)
     larger = dataclasses.replace(run, polisher=polisher)
     is_fitting = polisher.num_columns <= settings.max_columns
     if is_fitting and seconds + _next_seconds(larger, run.steps[-1]) <= max_seconds:
@@ -258,6 +257,7 @@ def _save(run: PolishRun, num_steps: int, folder: RunFolder | None) -> None:
     header = {
         "step": num_steps,
         "num_growths": run.num_growths,
+        "settings": describe(run.polisher.settings),
         "steps": run.steps,
         "stop_reason": run.stop_reason,
     }
@@ -271,7 +271,7 @@ def save_polished(folder: RunFolder, params: Any, result: dict[str, Any]) -> Non
     stage = result["polish"]
     columns = stage["steps"][-1]["num_columns"]
     directions = jnp.zeros((NUM_DIRECTIONS, columns), jax.tree.leaves(params)[0].dtype)
-    names = ("num_growths", "steps", "stop_reason")
+    names = ("num_growths", "settings", "steps", "stop_reason")
     header = {"step": result["step"]} | {name: stage[name] for name in names}
     tree = {"params": params, "directions": directions}
     save_tree(folder.checkpoint(POLISHED), tree, header)
@@ -284,44 +284,45 @@ def result_before_polish(result: dict[str, Any]) -> dict[str, Any]:
     return kept | result["before_polish"]
 
 
-def _restore(
+def begin_polish(
     trainer: Trainer, trained: Any, num_steps: int, folder: RunFolder | None
 ) -> PolishRun:
-    """The stage that the folder holds for this step, or a new one."""
+    """The stage that the folder holds for this step of training, or a new one."""
     settings: Any = trainer.recipe.polish
-    evaluator, pools = trainer.evaluator, trainer.pools
+    make_polisher = lambda number: Polisher(
+        settings, trainer.evaluator, trained, trainer.pools, number
+    )
     try:
         header = {} if folder is None else load_header(folder.checkpoint(POLISHED))
     except (FileNotFoundError, BrokenFileError):
         header = {}  # the stage begins again
-    is_same = header.get("step") == num_steps
-    number = header["num_growths"] if is_same else 0
-    polisher = Polisher(settings, evaluator, trained, pools, number)
-    state = polisher.init()
-    if folder is None or not is_same:
-        return PolishRun(polisher, state, 0, [])
-    params, directions = _load(folder, polisher.network(state.params))
+    is_same = header.get("settings") == describe(settings)
+    if folder is None or not is_same or header.get("step") != num_steps:
+        return PolishRun.new(make_polisher)
+    polisher = make_polisher(header["num_growths"])
+    params, directions = _load(folder, polisher.network(polisher.trained))
     count = jnp.asarray(len(header["steps"]), jnp.int32)
     state = PolishState(polisher.linear_part(params), directions, count)
     ends = (StopReason.converged, StopReason.no_improvement)
     stop_reason = next((end for end in ends if end == header["stop_reason"]), None)
-    return PolishRun(polisher, state, number, header["steps"], stop_reason)
+    number, steps = header["num_growths"], header["steps"]
+    return PolishRun(make_polisher, polisher, state, number, steps, stop_reason)
 
 
 def load_polished(folder: RunFolder, evaluator: Evaluator) -> tuple[Evaluator, Any]:
     """An evaluator of the polished network in a folder, and all its parameters."""
-    number = load_header(folder.checkpoint(POLISHED))["num_growths"]
-    settings: Any = evaluator.recipe.polish
+    header = load_header(folder.checkpoint(POLISHED))
+    settings: Any = rebuild(header["settings"], known_classes())
     params = evaluator.initial_params()
-    network = polished_network(settings, evaluator, params, number)
-    found, params = evaluator_of(network, evaluator)
-    return found, _load(folder, network)[0]
+    network = polished_network(settings, evaluator, params, header["num_growths"])
+    return evaluator_of(network, evaluator, settings)[0], _load(folder, network)[0]
 
 
-def evaluator_of(network: Any, evaluator: Evaluator) -> tuple[Evaluator, Any]:
+def evaluator_of(
+    network: Any, evaluator: Evaluator, settings: Polish
+) -> tuple[Evaluator, Any]:
     """An evaluator of a polished network, and all its parameters."""
     params, skeleton = eqx.partition(network, eqx.is_inexact_array)
-    settings: Any = evaluator.recipe.polish
     found = Evaluator(
         evaluator.formulation,
         evaluator.recipe,

@@ -57,6 +57,7 @@ class Polisher(eqx.Module):
     finite_pools: dict[str, Rows]
     points: Float[Array, "points dim"]
     entropy: tuple[int, ...] = eqx.field(static=True)
+    num_growths: int = eqx.field(static=True)
 
     def __init__(
         self,
@@ -66,7 +67,7 @@ class Polisher(eqx.Module):
         pools: dict[str, Rows],
         num_growths: int = 0,
     ):
-        self.settings = settings
+        self.settings, self.num_growths = settings, num_growths
         network = polished_network(settings, evaluator, params, num_growths)
         parts = trained_parts(network)
         self.trained, skeleton = eqx.partition(network, parts)
@@ -192,7 +193,7 @@ class Polisher(eqx.Module):
             count = self.num_points(name)
             pool = self.finite_pools.get(name)
             if pool is None:
-                size = self.settings.pool_factor * count
+                size = self.settings.pool_factor * 2**self.num_growths * count
                 found = term.residual.sample(size, seed=self._integer(*seed, k, 0))
                 cast = lambda part: jnp.asarray(part, self.evaluator.dtype)
                 pool = jax.tree.map(cast, tuple(found))
@@ -247,7 +248,8 @@ def polished_network(
         evaluator.embedding.num_outputs,
         num_fields,
         _batches(settings.num_features // num_fields, num_growths),
-        has_tangent=size + settings.num_features <= settings.max_columns,
+        has_tangent=settings.has_tangent
+        and size + settings.num_features <= settings.max_columns,
         gain=settings.gain,
         dtype=evaluator.dtype,
         key=random_stream(evaluator.root, 2),

@@ -250,6 +250,7 @@ def _finish(run: Run, stages: Stages, reference: Reference | None) -> Solution:
     path = None if folder is None else folder.path
     solution = Solution(evaluator, best, last, record, result, path)
     if polished is not None and polished.is_accepted:
+        result["status"] = status_of(stages.stop_reason, len(polished.steps))
         solution = _with_polish(solution, trainer, polished, reference)
     if folder is not None:
         header = {k: v for k, v in solution.result.items() if k != "manifest"}

@@ -31,11 +31,14 @@ class Ended:
 
 @dataclasses.dataclass(frozen=True)
 class Ongoing:
-    """A state to go on from, the seconds spent so far, and the seconds of a step."""
+    """A state to go on from, the seconds spent so far, and the seconds of a step.
+
+    The latter are not known before the first training.
+    """
 
     state: Any
     seconds: float
-    pace: float
+    pace: float | None = None
 
 
 class Run:
@@ -64,33 +67,40 @@ class Run:
         return self.go_on(begun, self.trainer.recipe.max_steps, self.max_seconds)[1]
 
     def begin(self, init_fn: Callable[[], Any], *, resume: bool) -> Ongoing:
-        """Compile, and report the plan, from `init_fn()` or from the folder."""
+        """The state from `init_fn()` or from the folder."""
         begun = time.monotonic()
         state, seconds = self._restored() if resume else (self._started(init_fn), 0.0)
-        pace = _seconds_per_step(self.trainer, state)
-        self._announce(state, seconds, pace)
-        return Ongoing(state, seconds + time.monotonic() - begun, pace)
+        return Ongoing(state, seconds + time.monotonic() - begun)
 
     def go_on(
         self, ongoing: Ongoing, max_steps: int, max_seconds: float | int
     ) -> tuple[Ongoing, Ended]:
-        """Train up to a limit: the state to go on from, and that which is selected."""
+        """Train up to a limit: the state to go on from, and that which is selected.
+
+        The first call compiles and reports the plan.
+        """
         trainer, logger, checkpointer = self.trainer, self.logger, self.checkpointer
+        seconds, pace = ongoing.seconds, ongoing.pace
+        if pace is None:
+            begun = time.monotonic()
+            pace = _seconds_per_step(trainer, ongoing.state)
+            self._announce(ongoing.state, seconds, pace)
+            seconds += time.monotonic() - begun
         with watch_signals() as flag:
             state, stop_reason, seconds = run_loop(
                 trainer,
                 ongoing.state,
                 max_steps=max_steps,
                 max_seconds=max_seconds,
-                seconds=ongoing.seconds,
-                seconds_per_step=ongoing.pace,
+                seconds=seconds,
+                seconds_per_step=pace,
                 on_check=self._on_check,
                 save=checkpointer.save,
                 save_every=checkpointer.save_every,
                 flag=flag,
             )
             checkpointer.save(state, seconds)
-        ongoing = Ongoing(state, seconds, ongoing.pace)
+        ongoing = Ongoing(state, seconds, pace)
         state, check = trainer.check(state)
         logged = logger.record[-1]["step"] if logger.record else 0
         if stop_reason == StopReason.no_descent and logged < int(state.num_steps):
