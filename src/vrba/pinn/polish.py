@@ -65,13 +65,14 @@ class Polish(eqx.Module):
     The solution becomes `N + dN/dtheta delta + sum C tanh(A h + b)`: the trained
     network, its tangent space and `num_features` random features of its layers. Each
     of at most `max_steps` Gauss-Newton steps solves for `(delta, C)` by linear least
-    squares, with `rows_per_column` residuals for each column. Their points are drawn
-    in `num_rounds` rounds from fresh pools, each by the residual that the rounds before
-    leave. A step is taken if its expected error is below half of the estimated error.
+    squares, with `rows_per_column` residuals for each column. Points are drawn in
+    `num_rounds` rounds from fresh pools of `pool_factor` times as many. Each round uses
+    the residual that the rounds before leave. A step is taken if its expected error is
+    below half of the estimated error.
 
-    If a step is not taken, the numbers of features and of candidate points are doubled,
-    at most `max_growths` times; this needs time. A network of more than `max_columns - num_features`
-    parameters has no tangent part.
+    If a step is not taken, the number of features and the pools are doubled, at most
+    `max_growths` times; this needs time. A network of more than `max_columns -
+    num_features` parameters has no tangent part.
 
     With a time limit, the stage has the share `time_share` of it.
     """
