@@ -6,6 +6,7 @@ HELPERS = (
     "__main__",
     "commit",
     "kept_runs",
+    "polish_page",
     "problems",
     "results_page",
     "shortcomings",

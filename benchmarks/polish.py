@@ -5,7 +5,8 @@ package and some of `benchmarks/problems`, one run after another, each in a proc
 one core. Each run is stored as soon as it ends, and the same command goes on. It writes
 `results/polish.json`; `python -m benchmarks.polish --table` only writes the page.
 Variants are `polished` (the default), `trained` (the same time without the stage) and
-`uniform` (the stage with uniform draws and as many steps, from the same checkpoint).
+`uniform` (the stage with uniform draws, as many steps and columns, from the same
+checkpoint).
 """
 
 import argparse
@@ -170,17 +171,20 @@ def outcome(summary: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 def branch(name: str, folder: Path) -> dict[str, Any]:
     """Repeat the linear stage of a run with uniform draws and as many steps."""
-    solution = Solution.load(folder, problem_of(name))
+    solution: Any = Solution.load(folder, problem_of(name))
     trained = solution.before_polish or solution
-    evaluator, steps = trained.evaluator, trained.recipe.polish
-    count = len(solution.result["polish"]["steps"])
-    settings = dataclasses.replace(steps, draws=PolishDraws(1, 0, 0))
+    evaluator, usual = trained.evaluator, trained.recipe.polish
+    settings = dataclasses.replace(usual, draws=PolishDraws(1, 0, 0))
     with use_precision(trained.recipe.dtype):
-        reference = reference_of(evaluator.formulation)
-        pools = Trainer(evaluator).pools
-        polisher = Polisher(settings, evaluator, trained.params, pools)
-        state, found = polisher.init(), []
-        for _ in range(count):
+        reference: Any = reference_of(evaluator.formulation)
+        pools, start = Trainer(evaluator).pools, trained.params
+        polisher, found, number = Polisher(settings, evaluator, start, pools), [], 0
+        state = polisher.init()
+        for step in solution.result["polish"]["steps"]:
+            if step["num_growths"] != number:  # as many columns as the default had
+                number = step["num_growths"]
+                polisher = Polisher(settings, evaluator, start, pools, number)
+                state = polisher.adopt(state)
             state, info = polisher.step(state)
             error = relative_error(polisher.evaluator, state.params, reference)
             found.append(

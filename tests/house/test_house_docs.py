@@ -8,7 +8,14 @@ import re
 from pathlib import Path
 
 import vrba
-from benchmarks import ablation, results_page, sensitivity, shelf, study_page
+from benchmarks import (
+    ablation,
+    polish_page,
+    results_page,
+    sensitivity,
+    shelf,
+    study_page,
+)
 from benchmarks.peers import page as peers_page
 from benchmarks.peers.results import read_results
 from tests.rooms import exports
@@ -151,6 +158,8 @@ def test_pages_of_results_are_up_to_date():
     assert shelf.PAGE.read_text() == text, "run `python -m benchmarks.shelf --table`"
     text = peers_page.page(read_results())
     assert peers_page.PAGE.read_text() == text, "run `python -m benchmarks.peers`"
+    again = "run `python -m benchmarks.polish --table`"
+    assert polish_page.PAGE.read_text() == polish_page.page(), again
     studies = (ablation.STUDY, sensitivity.STUDY)
     for study in [one for one in studies if one.file.exists()]:
         text = study_page.page(study, json.loads(study.file.read_text()))
