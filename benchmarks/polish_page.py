@@ -31,10 +31,10 @@ DRAWS = """
 ## Adaptive and uniform draws
 
 The stage begins at the same checkpoint and makes as many steps with as many columns,
-with the default draws and with uniform draws. A step that is not expected to halve the error is not
-taken. `best uniform` is the lowest error of any step of the uniform stage against the
-reference, taken or not. The gain is the error with uniform draws divided by that with
-the default draws.
+with the default draws and with uniform draws. A step that is not expected to halve the
+error is not taken. `best uniform` is the lowest error of any step of the uniform stage
+against the reference, taken or not. The gain is the error with uniform draws divided
+by that with the default draws.
 
 """
 RATIOS = """
@@ -56,6 +56,25 @@ def page() -> str:
     runs = list(json.loads(RESULTS.read_text(encoding="utf-8")).values())
     parts = [HEAD, errors_table(runs), DRAWS, draws_table(runs), RATIOS]
     return "".join([*parts, ratio_table(runs), ratio_sentence(runs), programs(runs)])
+
+
+def summary() -> str:
+    """A short table for the README: the problems with the most seeds, at two minutes."""
+    runs = list(json.loads(RESULTS.read_text(encoding="utf-8")).values())
+    rows = [["problem", "seeds", "trained network", "after the linear stage"]]
+    groups = [(name, group) for (name, m), group in grouped(runs, "polished") if m == 2]
+    most = max(len(group) for _, group in groups)
+    for name, group in groups:
+        if len(group) < most:
+            continue
+        before = spread([bound(run, run["trained_error"]) for run in group])
+        after = spread([bound(run, run["error"]) for run in group])
+        rows.append([name, str(len(group)), before, after])
+    return (
+        "\n**[The linear stage](docs/polish.md)**: `vrba solve NAME --minutes 2` on one "
+        "core, with compilation; median [minimum, maximum] over seeds.\n\n"
+        + markdown_table(rows)
+    )
 
 
 def errors_table(runs: list[Any]) -> str:

@@ -16,7 +16,7 @@ from vrba.paper import (
 )
 from vrba.report import format_number
 
-from . import shelf
+from . import polish_page, shelf
 from .commit import commit_of
 from .peers import page as peers
 from .shortcomings import NOT_ADAPTIVE, shortcomings
@@ -160,7 +160,8 @@ def readme() -> str:
     before, rest = text.split(MARKS[0])
     _, after = rest.split(MARKS[1])
     paper = f"{PAPER}\n\n{paper_table(kept())}"
-    parts = "\n".join([peers.summary(), paper, shelf.summary()])
+    tables = [polish_page.summary(), peers.summary(), paper, shelf.summary()]
+    parts = "\n".join(tables)
     return before + MARKS[0] + parts + MARKS[1] + after
 
 
