@@ -1,8 +1,9 @@
 """Time and memory of the streamed QR of the linear stage, up to 6,000 columns.
 
 `python -m benchmarks.polish_cost`. The time of a block of rows is compared with the
-product `J'J` of the same block, by the same BLAS and in the same run. Memory is the peak
-of arrays while two halves are merged and solved, in matrices of `columns^2` numbers.
+product `J'J` of the same block, by the same BLAS and in the same run. Memory is the
+peak of arrays while two halves are merged and solved, in matrices of `columns^2`
+numbers.
 """
 
 import time

@@ -59,7 +59,7 @@ def page() -> str:
 
 
 def summary() -> str:
-    """A short table for the README: the problems with the most seeds, at two minutes."""
+    """A short table for the README: problems with the most seeds, at two minutes."""
     runs = list(json.loads(RESULTS.read_text(encoding="utf-8")).values())
     rows = [["problem", "seeds", "trained network", "after the linear stage"]]
     groups = [(name, group) for (name, m), group in grouped(runs, "polished") if m == 2]
@@ -71,8 +71,8 @@ def summary() -> str:
         after = spread([bound(run, run["error"]) for run in group])
         rows.append([name, str(len(group)), before, after])
     return (
-        "\n**[The linear stage](docs/polish.md)**: `vrba solve NAME --minutes 2` on one "
-        "core, with compilation; median [minimum, maximum] over seeds.\n\n"
+        "\n**[The linear stage](docs/polish.md)**: `vrba solve NAME --minutes 2` on "
+        "one core, with compilation; median [minimum, maximum] over seeds.\n\n"
         + markdown_table(rows)
     )
 

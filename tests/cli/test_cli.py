@@ -158,6 +158,18 @@ def test_json_is_the_last_line(done, folder):
     assert "13 parameters in float64" in err
 
 
+def test_the_linear_stage_follows_training_and_a_tolerance_ends_the_run(folder):
+    words = ["decay.py", "--width", 4, "--depth", 1, "--steps", 80, "--json"]
+    code, out, err = call("solve", *words, "--tolerance", 1e-7, "--out", "tight")
+    found = json.loads(out.splitlines()[-1])
+    assert code == 0 and found["stop_reason"] == "tolerance"
+    assert found["estimated_error"] <= 1e-7 and found["errors"]["selected"] < 1e-6
+    assert "linear    1" in err and "estimated" in err
+    assert "Linear stage" in Path("tight/report.html").read_text(encoding="utf-8")
+    code, _, err = call("solve", *words, "--tolerance", 1e-7, "--no-polish")
+    assert code == 2 and "`--tolerance` needs the linear stage" in err
+
+
 def test_run_folder_has_a_figure(done, folder):
     names = {path.name for path in (folder / "runs/decay").iterdir()}
     assert {"recipe.json", "checkpoint", "fields.npz", "figures"} <= names

@@ -236,10 +236,12 @@ class Solution(eqx.Module):
         """The result as plain values."""
         result = self.result
         keys = ("step", "seconds", "selected_step", "residual_l2", "residual_max")
+        estimate = ("estimated_error", "estimate_is_reliable")
         return {
             "run": None if self.run is None else str(self.run),
             "problem": type(self.problem).__name__,
             **{key: result.get(key) for key in (*keys, "stop_reason", "status")},
+            **{key: result.get(key) for key in estimate},
             "message": stop_advice(result),
             "residuals": result["residuals"],
             "unknowns": result["unknowns"],
