@@ -4,6 +4,7 @@ from ._base import LAST_SEED as LAST_SEED
 from ._base import AbstractTrainer as AbstractTrainer
 from ._base import random_stream as random_stream
 from ._base import seed_array as seed_array
+from .callbacks import POLISH_STEP as POLISH_STEP
 from .callbacks import AbstractCallback as AbstractCallback
 from .callbacks import CallbackList as CallbackList
 from .callbacks import Plan as Plan
@@ -17,7 +18,6 @@ from .checkpoint import save_best as save_best
 from .checkpoint import save_complete as save_complete
 from .checkpoint import save_tree as save_tree
 from .folder import FORMAT_VERSION as FORMAT_VERSION
-from .folder import POLISH_STEP as POLISH_STEP
 from .folder import SOLVE as SOLVE
 from .folder import TRAIN as TRAIN
 from .folder import Entry as Entry

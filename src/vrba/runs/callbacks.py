@@ -9,7 +9,8 @@ import equinox as eqx
 from typing_extensions import override
 
 from ..core import format_duration
-from .folder import POLISH_STEP
+
+POLISH_STEP = "polish_step"  # in an entry of the log: number of the linear stage's step
 
 
 class Plan(eqx.Module):

@@ -19,12 +19,12 @@ from ..core import (
     write_atomically,
     write_json,
 )
+from .callbacks import POLISH_STEP
 
 Entry = dict[str, Any]  # of the log
 FORMAT_VERSION = 1
 INTERNAL_KEYS = ("checksum", "stage")  # of a checkpoint's header
 SOLVE, TRAIN = "solve", "train"
-POLISH_STEP = "polish_step"  # in an entry of the log: number of the linear stage's step
 _READERS = {SOLVE: "vrba.Solution.load", TRAIN: "vrba.Operator.load"}
 _REQUIRED = {
     SOLVE: {
