@@ -81,6 +81,18 @@ def test_pulled_directions_give_the_leverage(rows):
     np.testing.assert_allclose(found, exact, rtol=6 * np.sqrt(2 / 4000))
 
 
+@pytest.mark.parametrize("count", [3, NUM_COLUMNS])
+def test_responses_are_steps_for_other_residuals(rows, count):
+    """The minimiser is linear in the residual, which enters as `J' r` alone."""
+    residual, matrix = rows
+    changes = np.random.default_rng(2).standard_normal((len(residual), 4))
+    solver = factorise(residual, matrix).damped(count, 1e-3)
+    found = solver.respond(matrix.T @ changes)
+    for change, response in zip(changes.T, found.T, strict=True):
+        moved = factorise(residual + change, matrix).damped(count, 1e-3)
+        np.testing.assert_allclose(response, moved.step() - solver.step(), atol=1e-12)
+
+
 def test_absorbing_leaves_the_factorisation_as_it_was(rows):
     residual, matrix = rows
     before = factorise(residual, matrix, PARTS[:2])

@@ -26,8 +26,9 @@ def recipe(polish=TINY, **settings):
 
 
 class Rate(vrba.Problem):
-    """`u' = -rate u` with an unknown rate, and data of `exp(-1.5 x)`."""
+    """`u' = -rate u` with an unknown rate, and data of `exp(-1.5 x)` with noise."""
 
+    noise: float = 0.0
     unknowns = {"rate": vrba.Unknown(1.0)}
     domain = vrba.Box(x=(0, 2))
 
@@ -35,8 +36,9 @@ class Rate(vrba.Problem):
         return {"decay": u.x + rate * u}
 
     def conditions(self):
-        x = np.linspace(0, 2, 40)[:, None]
-        return [vrba.Data(x, np.exp(-1.5 * x[:, 0]))]
+        x = np.linspace(0, 2, 40)
+        noise = self.noise * np.random.default_rng(0).standard_normal(x.size)
+        return [vrba.Data(x[:, None], np.exp(-1.5 * x) + noise)]
 
     def reference(self):
         return vrba.Reference.from_function(
@@ -180,6 +182,17 @@ def test_penalties_and_unknown_coefficients():
     assert solution.result["polish"]["is_selected"]
     assert abs(solution.unknowns["rate"] - 1.5) < 1e-7
     assert solution.result["errors"]["selected"] < 1e-7
+
+
+def test_the_estimate_includes_the_noise_of_data():
+    """The noise of 40 values moves one or two numbers, so its effect is random: the
+    estimate is right up to a factor."""
+    solution = vrba.solve(Rate(0.02), recipe(max_steps=15), callback=Silent())
+    error = solution.result["errors"]["selected"]
+    assert error > 1e-4
+    assert error / 5 < solution.result["estimated_error"] < 5 * error
+    exact = vrba.solve(Rate(), recipe(max_steps=15), callback=Silent())
+    assert exact.result["estimated_error"] < 1e-6
 
 
 def test_a_network_without_layers_and_one_that_is_too_large_for_a_tangent():

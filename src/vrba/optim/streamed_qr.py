@@ -122,6 +122,20 @@ class Damped(eqx.Module):
         found = _solve(self.upper, np.asfortranarray(vectors))
         return found / self.norms[:, None]
 
+    def respond(
+        self, gradients: Float[np.ndarray, "columns vectors"]
+    ) -> Float[np.ndarray, "columns vectors"]:
+        """Return the change of the minimiser for each change `J' r` of the gradient.
+
+        Columns that are not used have the entry zero.
+        """
+        size = self.norms.size
+        scaled = np.asfortranarray(gradients[:size] / self.norms[:, None])
+        below = _solve(self.upper, scaled, transposed=True)
+        found = np.zeros_like(gradients)
+        found[:size] = -_solve(self.upper, below) / self.norms[:, None]
+        return found
+
 
 def damp_triangle(
     triangle: Float[np.ndarray, "columns _"], ridge: float | int
@@ -148,11 +162,11 @@ def _absorb(triangle: Any, rows: Any, *, num_triangular: int) -> Any:
         )[0]
 
 
-def _solve(upper: Any, right: Any) -> Any:
-    """Return `U^-1 right`; NaN if the triangle is singular."""
+def _solve(upper: Any, right: Any, *, transposed: bool = False) -> Any:
+    """Return `U^-1 right`, or `U'^-1 right`; NaN if the triangle is singular."""
     (substitute,) = get_lapack_funcs(("trtrs",), (upper,))
     with one_thread():
-        found, has_failed = substitute(upper, right)
+        found, has_failed = substitute(upper, right, trans=int(transposed))
     return np.full_like(right, np.nan) if has_failed else found
 
 

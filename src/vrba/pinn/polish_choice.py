@@ -14,6 +14,7 @@ from ..core import flatten
 from ..optim import StreamedQR, compiled_jacobian
 
 RIDGES = (1e-13, 1e-9, 1e-5)
+_NUM_SIGNS = 4  # random signs for the noise of data
 _CLEAR = 0.05  # noise that needs no other candidate, relative to the estimate
 
 Values = Float[np.ndarray, " values"]
@@ -147,3 +148,36 @@ def choose_step(
     finite = [one for one in found if np.isfinite(total(one))]
     best = min(finite, key=total, default=best)
     return Choice(best, estimate, noise, total(best), found)
+
+
+def data_noise(
+    terms: Any,
+    halves: Halves,
+    num_repeats: int,
+    params: Any,
+    candidate: Candidate,
+    values_fn: Callable[[Any], Values],
+    generator: np.random.Generator,
+) -> float:
+    """Return the error of a candidate that its finite sets of rows cause.
+
+    The fit leaves a residual at each of their rows. As often with the other sign, it
+    would have led to another solution: the size of that change, relative to the
+    solution. For measured values this is their noise. `halves` holds the rows
+    `num_repeats` times.
+    """
+    vector, rebuild = flatten(candidate.params)
+    step = np.asarray(vector - flatten(params)[0])
+    gradients = np.zeros((vector.size, _NUM_SIGNS), vector.dtype)
+    for rows, jacobian in _blocks(terms, params, 0, 1):
+        left = np.asarray(rows) + np.asarray(jacobian) @ step
+        signs = generator.choice((-1.0, 1.0), (left.size, _NUM_SIGNS))
+        gradients += num_repeats * np.asarray(jacobian).T @ (signs * left[:, None])
+    solver = halves.both.damped(candidate.num_columns, candidate.ridge)
+    now = values_fn(candidate.params)
+    changes = [
+        values_fn(rebuild(vector + jnp.asarray(change, vector.dtype))) - now
+        for change in solver.respond(gradients).T
+    ]
+    scale = float(np.linalg.norm(now)) or 1.0
+    return float(np.linalg.norm(changes)) / math.sqrt(_NUM_SIGNS) / scale

@@ -200,6 +200,7 @@ def _describe(
         "expected": choice.total,
         "is_accepted": choice.is_accepted,
         "remainder": info.remainder * choice.estimate,
+        "data_noise": info.data_noise,
         "used_columns": choice.candidate.num_columns,
         "ridge": choice.candidate.ridge,
         "parts": {name: round(value, 3) for name, value in info.seconds.items()},
@@ -238,11 +239,12 @@ def error_estimate(steps: list[dict[str, Any]]) -> tuple[float, bool]:
     """The estimated relative error after the last step, and whether it is reliable.
 
     A step that was not taken measures the error of the solution before it. After a step
-    that was taken, its sampling error and its quadratic remainder are left.
+    that was taken, its sampling error and its quadratic remainder are left. The noise
+    of measured values remains in any case.
     """
     last = steps[-1]
     names = ("expected", "remainder") if last["is_accepted"] else ("estimate", "noise")
-    found = max(_ROUNDING, *(last[name] for name in names))
+    found = max(_ROUNDING, *(last[name] for name in (*names, "data_noise")))
     return found, bool(last["noise"] < last["estimate"]) or found == _ROUNDING
 
 

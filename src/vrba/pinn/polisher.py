@@ -18,7 +18,7 @@ from ..problems import EQUATIONS, NetworkWithUnknowns, split_unknowns
 from ..runs import random_stream
 from .evaluator import Evaluator, Rows
 from .polish import Polish
-from .polish_choice import RIDGES, Choice, Halves, choose_step
+from .polish_choice import RIDGES, Choice, Halves, choose_step, data_noise
 from .polish_points import draw_term
 
 NUM_DIRECTIONS = 6
@@ -38,12 +38,14 @@ class PolishState(eqx.Module):
 class PolishInfo(eqx.Module):
     """What a step found: the choice, and the quadratic part that the choice neglects.
 
-    `loss` is that before the step. `rounds` holds the solution after each round.
+    `loss` is that before the step. `data_noise` is the error that measured values
+    cause. `rounds` holds the solution after each round.
     """
 
     choice: Choice
     loss: float
     remainder: float
+    data_noise: float
     seconds: dict[str, float]
     rounds: list[Any]
 
@@ -137,6 +139,7 @@ class Polisher(eqx.Module):
         halves = Halves.empty(self.num_columns, vector.dtype)
         present, seconds = params, {"draw": 0.0, "factor": 0.0, "choose": 0.0}
         directions, rounds = state.directions if number else None, []
+        shared = []
         for round_number in range(self.settings.num_rounds):
             begun = time.monotonic()
             seed = (3, number, round_number)
@@ -158,12 +161,25 @@ class Polisher(eqx.Module):
         choice = choose_step(
             halves, params, self._counts(), self._values, change, is_full=is_full
         )
+        noise = self._data_noise(shared, halves, params, choice, number)
         seconds["choose"] = time.monotonic() - begun
         loss = halves.both.square_sum / self.settings.num_rounds
         remainder = self._remainder(params, choice.candidate.params)
         params = choice.candidate.params if choice.is_accepted else params
         state = PolishState(params, directions, state.num_steps + 1)
-        return state, PolishInfo(choice, loss, remainder, seconds, rounds)
+        return state, PolishInfo(choice, loss, remainder, noise, seconds, rounds)
+
+    def _data_noise(
+        self, terms: Any, halves: Halves, params: Any, choice: Choice, number: int
+    ) -> float:
+        """The error that finite sets of data cause; zero without any."""
+        if not terms:
+            return 0.0
+        generator = np.random.default_rng((*self.entropy, 3, number, 98))
+        candidate, repeats = choice.candidate, self.settings.num_rounds
+        return data_noise(
+            terms, halves, repeats, params, candidate, self._values, generator
+        )
 
     def _remainder(self, before: Any, after: Any) -> float:
         """The quadratic part of the residual along a step, relative to the residual.
