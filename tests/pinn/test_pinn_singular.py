@@ -36,7 +36,7 @@ class Corner(vrba.Problem):
         return {"load": u.xx + u.yy + 0.75 * jnp.exp(x / 2) * jnp.cos(y)}
 
     def conditions(self):
-        return [vrba.Dirichlet(corner_solution)]
+        return [vrba.Dirichlet(corner_solution, on=self.domain)]
 
     def reference(self):
         return vrba.Reference.from_function(self.domain, corner_solution, (41, 41))

@@ -132,6 +132,9 @@ def test_only_re_entrant_corners_of_polygons_have_functions():
     assert places(L_SHAPE) == {(0.0, 0.0)}
     assert places(U_SHAPE) == {(1.8, 1.0), (1.0, 1.0)}
     assert places(vrba.Polygon([(0, 0), (1, 0), (0, 1)])) == set()
+    pierced = L_SHAPE - vrba.Disk(0.2, x=-0.5, y=0.5)
+    assert places(pierced) == {(0.0, 0.0)}
+    assert places(L_SHAPE - vrba.Disk(0.2)) == set()  # the disk removes the corner
     straight = [(0, 0), (1, 0), (2, 0), (0, 2)]  # a corner of the angle pi
     assert places(vrba.Polygon(straight)) == set()
     assert places(vrba.Box(x=(0, 1), y=(0, 1))) == set()
@@ -159,6 +162,10 @@ def test_functions_are_continuous_inside():
 # In a problem.
 
 
+def corner_ansatz(x, y, N):
+    return x * y * N
+
+
 def problem_with(*conditions, shape=L_SHAPE):
     class Case(vrba.Problem):
         domain = shape
@@ -174,25 +181,25 @@ def problem_with(*conditions, shape=L_SHAPE):
 
 def test_a_problem_lists_them_or_has_those_of_its_corners():
     own = Singular(lambda r, phi: jnp.sqrt(r), (1, 1))
-    edge = vrba.Dirichlet(0.0)
+    edge = vrba.Dirichlet(0.0, on=L_SHAPE)
     found = lambda *conditions: Formulation(problem_with(*conditions)).singular
     assert found(edge) == corner_functions(L_SHAPE)
     assert found(edge, own) == (own,)
-    assert found(vrba.Ansatz(lambda x, y, N: x * N)) == ()
-    assert found(vrba.Ansatz(lambda x, y, N: x * N), own) == (own,)
+    assert found(vrba.Ansatz(corner_ansatz)) == ()
+    assert found(vrba.Ansatz(corner_ansatz), own) == (own,)
 
 
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: Singular(2.0, (0, 0)), "must be a function of `r` and `phi`, got 2.0"),
-        (lambda: Singular(jnp.sqrt, (0, 0, 0)), r"coordinates of a point, got \(0, 0"),
+        (lambda: Singular(jnp.sqrt, (0, math.nan)), "finite coordinates of a point"),
         (lambda: Singular(jnp.sqrt, (0, 0), opening=7.0), "between 0 and 2 pi, got 7"),
         (lambda: Singular(jnp.sqrt, (0, 0), radius=0.0), "`radius` must be positive"),
         (
             lambda: Formulation(
                 problem_with(
-                    vrba.Dirichlet(0.0), Singular(jnp.sqrt, (0, 0), on=("x", "t"))
+                    vrba.Ansatz(corner_ansatz),
+                    Singular(jnp.sqrt, (0, 0), on=("x", "t")),
                 )
             ),
             r"those of the domain are x, y. Name two",

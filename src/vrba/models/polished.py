@@ -88,9 +88,10 @@ def polish(
     dtype: Any,
     key: Key[Array, ""],
 ) -> Polished:
-    """Add a tangent part, `num_singular` known functions and batches of random features.
+    """Add a tangent part, known functions and batches of random features.
 
-    All coefficients are zero. `num_inputs` are those of the trained network.
+    All coefficients are zero. The network has `num_inputs` inputs; the polished one
+    has `num_singular` more, the known functions.
     `batches` holds the features of each output in a batch, shared equally among the
     layers. `A ~ N(0, gain^2 / d)` for a layer of `d` units, `b ~ U(-gain/2, gain/2)`.
     """

@@ -46,9 +46,7 @@ def with_singular(
     return SingularEmbedding(embedding, functions, positions)
 
 
-def describe_singular(
-    settings: Polish | None, formulation: Formulation
-) -> str:
+def describe_singular(settings: Polish | None, formulation: Formulation) -> str:
     """The singular functions of the linear stage in a sentence; else empty."""
     functions = singular_functions(settings, formulation)
     places = [f"({each.at[0]:g}, {each.at[1]:g})" for each in functions]

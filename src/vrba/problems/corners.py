@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..domains import AbstractDomain, Polygon
+from ..domains import AbstractDomain, Difference, Polygon
 from .conditions import Singular
 
 _MAX_EXPONENT = 4.0  # smoother functions are left to the network
@@ -20,16 +20,14 @@ class CornerFunction(eqx.Module):
     """A harmonic function of polar coordinates, singular at a corner.
 
     `r^a sin(a phi)`, or `r^a (log(r) sin(a phi) + phi cos(a phi))` with a logarithm.
-    With `a = k pi / opening`, the former vanishes on both edges. If `a` is an integer it
-    is a polynomial, and the latter appears in the solution (Grisvard, 1985).
+    With `a = k pi / opening`, the former vanishes on both edges. If `a` is an integer
+    it is a polynomial, and the latter appears in the solution (Grisvard, 1985).
     """
 
     exponent: float | int
     has_logarithm: bool = False
 
-    def __call__(
-        self, r: Float[Array, ""], phi: Float[Array, ""]
-    ) -> Float[Array, ""]:
+    def __call__(self, r: Float[Array, ""], phi: Float[Array, ""]) -> Float[Array, ""]:
         """Return the value."""
         sine = jnp.sin(self.exponent * phi)
         if self.has_logarithm:
@@ -42,32 +40,39 @@ def corner_functions(domain: AbstractDomain) -> tuple[Singular, ...]:
 
     They belong to the Laplacian with Dirichlet conditions on both edges; the exponents
     are below 4. Where the jump of the angle meets the domain again, the functions
-    vanish beyond the distance to the nearest other edge. There are none for other
-    shapes.
+    vanish beyond the distance to the nearest other edge. A polygon may have holes.
+    There are none for other shapes.
     """
+    if isinstance(domain, Difference):
+        found = corner_functions(domain.first)
+        return tuple(one for one in found if domain.second.depth(_row(one.at))[0] < 0)
     if not isinstance(domain, Polygon):
         return ()
     corners = np.array(domain.vertices)
-    found: list[Singular] = []
+    functions: list[Singular] = []
     for k, corner in enumerate(corners):
         start = _direction(corners[(k + 1) % len(corners)] - corner)
         opening = (_direction(corners[k - 1] - corner) - start) % (2 * math.pi)
         if opening > math.pi * (1 + _ROUNDING):
             radius = _radius(corners, k, start + opening / 2 + math.pi)
             at = (float(corner[0]), float(corner[1]))
-            functions = functions_of_opening(opening)
-            found += [Singular(fn, at, start, opening, radius) for fn in functions]
-    return tuple(found)
+            each = functions_of_opening(opening)
+            functions += [Singular(fn, at, start, opening, radius) for fn in each]
+    return tuple(functions)
 
 
 def functions_of_opening(opening: float) -> list[CornerFunction]:
     """Return the singular functions at a corner with an angle."""
     found, exponent = [], math.pi / opening
     for k in range(1, math.ceil(_MAX_EXPONENT / exponent)):
-        nearest = round(k * exponent)
-        is_integer = abs(k * exponent - nearest) < _ROUNDING
-        found.append(CornerFunction(nearest if is_integer else k * exponent, is_integer))
+        power, nearest = k * exponent, round(k * exponent)
+        is_integer = abs(power - nearest) < _ROUNDING
+        found.append(CornerFunction(nearest if is_integer else power, is_integer))
     return found
+
+
+def _row(at: tuple[float | int, float | int]) -> Float[np.ndarray, "1 2"]:
+    return np.array([at], float)
 
 
 def _direction(vector: Corner) -> float:

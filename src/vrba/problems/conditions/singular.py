@@ -43,9 +43,9 @@ class Singular(eqx.Module):
                 f"{self.function!r}."
             )
         is_pair = isinstance(self.at, tuple | list) and len(self.at) == 2
-        if not is_pair or not all(map(is_number, self.at)):
+        if not is_pair or not all(is_number(v) and math.isfinite(v) for v in self.at):
             raise InputError(
-                "`Singular(at=...)` must be the two coordinates of a point, got "
+                "`Singular(at=...)` must be the two finite coordinates of a point, got "
                 f"{self.at!r}."
             )
         if not 0 < self.opening <= 2 * math.pi:
