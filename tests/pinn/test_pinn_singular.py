@@ -22,7 +22,7 @@ STAGE = Polish(num_features=120, max_steps=2, num_rounds=2, pool_factor=2)
 
 def corner_solution(x, y):
     """`r^(2/3) sin(2 phi / 3)` and a smooth part."""
-    angle = jnp.arctan2(y - x, -x - y) + 0.75 * math.pi  # zero at `y = 0, x > 0`
+    angle = jnp.arctan2(-x - y, y - x) + 0.75 * math.pi  # zero at `y = 0, x > 0`
     part = (x**2 + y**2) ** (1 / 3) * jnp.sin(2 / 3 * angle)
     return part + jnp.exp(x / 2) * jnp.cos(y)
 
