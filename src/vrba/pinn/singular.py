@@ -6,7 +6,7 @@ from jaxtyping import Array, Float
 
 from ..models import Embedding
 from ..problems import Formulation, Singular
-from .polish import Polish
+from .polish import Polish, why_left_out
 
 
 class SingularEmbedding(eqx.Module):
@@ -46,9 +46,12 @@ def with_singular(
     return SingularEmbedding(embedding, functions, positions)
 
 
-def describe_singular(settings: Polish | None, formulation: Formulation) -> str:
+def describe_singular(
+    settings: Polish | None, dtype: str, formulation: Formulation
+) -> str:
     """The singular functions of the linear stage in a sentence; else empty."""
-    functions = singular_functions(settings, formulation)
+    is_left_out = bool(why_left_out(settings, dtype, None))
+    functions = () if is_left_out else singular_functions(settings, formulation)
     places = [f"({each.at[0]:g}, {each.at[1]:g})" for each in functions]
     if not places:
         return ""

@@ -202,7 +202,7 @@ class Trainer(AbstractTrainer):
             first_step=int(state.num_steps),
             max_steps=recipe.max_steps or 0,
             disk_bytes=3 * max(map(self.state_bytes, range(self.num_stages))),
-            note=describe_singular(recipe.polish, evaluator.formulation),
+            note=describe_singular(recipe.polish, recipe.dtype, evaluator.formulation),
         )
 
     def state_bytes(self, stage: int) -> int:
