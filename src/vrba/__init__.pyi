@@ -59,6 +59,7 @@ from .problems import Periodic as Periodic
 from .problems import Problem as Problem
 from .problems import Reference as Reference
 from .problems import Robin as Robin
+from .problems import Singular as Singular
 from .problems import Unknown as Unknown
 
 __version__: str

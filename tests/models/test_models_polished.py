@@ -69,7 +69,7 @@ def test_the_correction_is_the_derivative_along_it(name):
         eqx.tree_at(lambda f: f.coefficients, each, 0 * each.coefficients)
         for each in model.features
     ]
-    model = Polished(model.correction, without, model.base)
+    model = Polished(model.correction, None, without, model.base)
     params, fixed = eqx.partition(NETWORKS[name], eqx.is_inexact_array)
     fn = lambda params: eqx.combine(params, fixed)(POINT)
     value, tangent = jax.jvp(fn, (params,), (model.correction,))
@@ -107,6 +107,21 @@ def test_derivatives_agree_with_jax(name):
             for _ in range(count):
                 expected = jax.jacfwd(expected, argnums=axis)
         np.testing.assert_allclose(found[index], expected(*POINT), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_known_functions_are_added_to_the_network(name):
+    """The last inputs enter linearly; all else sees only the inputs before them."""
+    model = with_random_coefficients(polished(name, num_singular=2))
+    rest = Polished(model.correction, None, model.features, model.base)
+    known = jnp.array([0.4, -1.5])
+    inputs = jnp.concatenate([POINT, known])
+    expected = rest(POINT) + model.singular @ known
+    np.testing.assert_allclose(model(inputs), expected, rtol=1e-12)
+    jacobian = jax.jacfwd(model)(inputs)
+    before = jax.jacfwd(rest)(POINT)
+    np.testing.assert_allclose(jacobian[:, :2], before, rtol=1e-12)
+    np.testing.assert_allclose(jacobian[:, 2:], model.singular, rtol=1e-12)
 
 
 def test_growing_keeps_the_features_that_there_are():

@@ -315,6 +315,29 @@ def test_l_shape_ansatz_vanishes_on_the_boundary_and_is_finite_in_the_corner():
     assert np.all(outputs(problem, np.zeros((1, 2))) == 0)
 
 
+@pytest.mark.parametrize("number", [0, 1, 3, 4, 8])
+def test_l_shape_singular_functions(number):
+    """Times the function that the ansatz has at the corner, they are solutions."""
+    singular = problems.l_shape.singular_functions()[number]
+    r, phi = np.meshgrid([0.1, 0.5, 0.9], np.linspace(0.02, 0.98, 7) * singular.opening)
+    z = np.ravel(r * np.exp(1j * (phi + singular.start)))
+    points = np.stack([z.real, z.imag], axis=1) + np.array(singular.at)
+
+    def product(x, y):
+        along, across = x - singular.at[0], y - singular.at[1]
+        cosine, sine = np.cos(singular.start), np.sin(singular.start)
+        along, across = along * cosine + across * sine, across * cosine - along * sine
+        factor = -2 / np.pi * along * across
+        if singular.at == (0, 0):
+            factor = problems.l_shape.corner_part(x, y)
+        return factor * singular(x, y)
+
+    [found] = jets([product], points, 2)
+    laplacian = found[2, 0] + found[0, 2]
+    expected = 0.0 if singular.at == (0, 0) else -1.0
+    np.testing.assert_allclose(laplacian, expected, atol=1e-8)
+
+
 def test_l_shape_certificate():
     """The misfit on the boundary bounds the distance of two solutions everywhere."""
     coarse, fine = (problems.l_shape.Membrane.solve(*n) for n in ((20, 2), (60, 9)))

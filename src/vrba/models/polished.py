@@ -38,15 +38,18 @@ class Features(eqx.Module):
 
 
 class Polished(AbstractPropagated):
-    """`N(theta) + dN/dtheta delta + sum_l C_l tanh(A_l h_l + b_l)`.
+    """`N(theta) + dN/dtheta delta + C_s s + sum_l C_l tanh(A_l h_l + b_l)`.
 
     `base` is the trained network `N`, and `h_l` are its layers, from the inputs to the
-    last hidden one. A model without layers offers its inputs. The model is linear in
-    `correction`, which is `delta`, and in the coefficients of the features; both start
-    at zero. Without a tangent part `correction` is `None`.
+    last hidden one. A model without layers offers its inputs. The last inputs are `s`,
+    functions that are known to appear in the solution; `N` has only the inputs before
+    them. The model is linear in `correction`, which is `delta`, in `singular`, which is
+    `C_s`, and in the coefficients of the features; all start at zero. Without a tangent
+    part `correction` is `None`, without known functions `singular` is.
     """
 
     correction: Any
+    singular: Float[Array, "fields functions"] | None
     features: list[Features]
     base: Any
 
@@ -57,6 +60,11 @@ class Polished(AbstractPropagated):
 
     @override
     def propagate(self, inputs: Jet, indices: frozenset[Index]) -> Jet:
+        jets = []
+        if self.singular is not None:
+            known = self.singular.shape[1]
+            jets = [{i: v[-known:] @ self.singular.T for i, v in inputs.items()}]
+            inputs = {i: v[:-known] for i, v in inputs.items()}
         trained, fixed = eqx.partition(self.base, eqx.is_inexact_array)
         run = lambda part: _layers(eqx.combine(part, fixed), inputs, indices)
         if self.correction is None:
@@ -64,7 +72,7 @@ class Polished(AbstractPropagated):
         else:
             layers, tangent = jax.jvp(run, (trained,), (self.correction,))
             change = tangent[-1]
-        jets = [each.propagate(layers[:-1], indices) for each in self.features]
+        jets += [each.propagate(layers[:-1], indices) for each in self.features]
         return _sum_of([layers[-1], change, *jets])
 
 
@@ -74,13 +82,16 @@ def polish(
     num_outputs: int,
     batches: tuple[int, ...],
     *,
+    num_singular: int = 0,
     has_tangent: bool = True,
     gain: float = 2.0,
     dtype: Any,
     key: Key[Array, ""],
 ) -> Polished:
-    """Add a tangent part and batches of random features, all with coefficients zero.
+    """Add a tangent part, known functions and batches of random features.
 
+    All coefficients are zero. The network has `num_inputs` inputs; the polished one
+    has `num_singular` more, the known functions.
     `batches` holds the features of each output in a batch, shared equally among the
     layers. `A ~ N(0, gain^2 / d)` for a layer of `d` units, `b ~ U(-gain/2, gain/2)`.
     """
@@ -89,6 +100,7 @@ def polish(
     widths = _layer_widths(base, num_inputs, dtype)
     trained = eqx.filter(base, eqx.is_inexact_array)
     correction = jax.tree.map(jnp.zeros_like, trained) if has_tangent else None
+    singular = jnp.zeros((num_outputs, num_singular), dtype) if num_singular else None
     features = []
     for number, count in enumerate(batches):
         directions, offsets = [], []
@@ -102,13 +114,16 @@ def polish(
             offsets.append(shift)
         zeros = jnp.zeros((num_outputs, count), dtype)
         features.append(Features(zeros, directions, offsets))
-    return Polished(correction, features, base)
+    return Polished(correction, singular, features, base)
 
 
 def linear_parts(polished: Polished) -> Any:
     """Return a tree of booleans: true for the arrays that the model is linear in."""
     coefficients = lambda tree: [each.coefficients for each in tree.features]
-    where = lambda tree: [*jax.tree.leaves(tree.correction), *coefficients(tree)]
+    where = lambda tree: [
+        *jax.tree.leaves((tree.correction, tree.singular)),
+        *coefficients(tree),
+    ]
     nothing = jax.tree.map(lambda _: False, polished)
     return eqx.tree_at(where, nothing, [True] * len(where(nothing)))
 

@@ -34,6 +34,7 @@ from .seeds import disagreement as disagreement
 from .seeds import sentence_of_seeds as sentence_of_seeds
 from .seeds import spread_of_unknowns as spread_of_unknowns
 from .seeds import summary_of_seeds as summary_of_seeds
+from .singular import SingularEmbedding as SingularEmbedding
 from .snapshot import grid_residuals as grid_residuals
 from .solution import Solution as Solution
 from .solution import evaluator_from as evaluator_from

@@ -15,6 +15,7 @@ from ..models import Embedding
 from ..problems import EQUATIONS, Formulation, Residual, attach_unknowns, split_unknowns
 from ..runs import random_stream, seed_array
 from .recipe import Recipe, embedding_of, network_of
+from .singular import SingularEmbedding
 
 Rows = tuple[Float[Array, "_ _"], Float[Array, "_ _"]]  # points, given values there
 
@@ -26,7 +27,7 @@ class TermFn(eqx.Module):
     """
 
     residual: Residual
-    embedding: Embedding
+    embedding: Embedding | SingularEmbedding
     skeleton: Any
 
     def __call__(self, params: Any, row: Any) -> Float[Array, " eqs"]:
@@ -39,11 +40,11 @@ class Evaluator(eqx.Module):
     """A problem with the network of a recipe, ready to be evaluated in blocks.
 
     It holds no points. Parameters are arguments of every method. `skeleton` replaces
-    the part that is not trained of the recipe's network.
+    the part that is not trained of the recipe's network, and `embedding` its inputs.
     """
 
     formulation: Formulation
-    embedding: Embedding
+    embedding: Embedding | SingularEmbedding
     skeleton: Any
     terms: dict[str, TermFn]
     block_size: int
@@ -57,10 +58,11 @@ class Evaluator(eqx.Module):
         seed: int,
         *,
         skeleton: Any = None,
+        embedding: Embedding | SingularEmbedding | None = None,
         block_size: int | None = None,
     ):
         self.formulation, self.recipe, self.root = formulation, recipe, seed_array(seed)
-        self.embedding = embedding_of(formulation)
+        self.embedding = embedding or embedding_of(formulation)
         residuals = formulation.terms()
         if skeleton is None:
             network = self._initial_network()

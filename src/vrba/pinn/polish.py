@@ -72,7 +72,8 @@ class Polish(eqx.Module):
 
     If a step is not taken, the number of features and the pools are doubled, at most
     `max_growths` times; this needs time. A network of more than `max_columns -
-    num_features` parameters has no tangent part.
+    num_features` parameters has no tangent part. With `has_singular` the singular
+    functions of the problem are further columns.
 
     With a time limit, the stage has the share `time_share` of it.
     """
@@ -87,6 +88,7 @@ class Polish(eqx.Module):
     gain: float | int = 2.0
     max_columns: int = 6000
     has_tangent: bool = True
+    has_singular: bool = True
     time_share: float = 0.5
 
     def __check_init__(self):

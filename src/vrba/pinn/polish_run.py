@@ -32,7 +32,7 @@ from .polisher import (
     Polisher,
     PolishInfo,
     PolishState,
-    block_size_for,
+    polished_evaluator,
     polished_network,
     trained_parts,
 )
@@ -325,14 +325,7 @@ def evaluator_of(
 ) -> tuple[Evaluator, Any]:
     """An evaluator of a polished network, and all its parameters."""
     params, skeleton = eqx.partition(network, eqx.is_inexact_array)
-    found = Evaluator(
-        evaluator.formulation,
-        evaluator.recipe,
-        evaluator.seed,
-        skeleton=skeleton,
-        block_size=block_size_for(evaluator, settings.num_features),
-    )
-    return found, params
+    return polished_evaluator(settings, evaluator, skeleton), params
 
 
 def _load(folder: RunFolder, network: Any) -> tuple[Any, Any]:

@@ -20,6 +20,8 @@ from .evaluator import Evaluator, Rows
 from .polish import Polish
 from .polish_choice import RIDGES, Choice, Halves, choose_step, data_noise
 from .polish_points import draw_term
+from .recipe import embedding_of
+from .singular import singular_functions, with_singular
 
 NUM_DIRECTIONS = 6
 _NUM_VALUES = 8192  # points where solutions are compared
@@ -73,14 +75,7 @@ class Polisher(eqx.Module):
         network = polished_network(settings, evaluator, params, num_growths)
         parts = trained_parts(network)
         self.trained, skeleton = eqx.partition(network, parts)
-        size = block_size_for(evaluator, settings.num_features)
-        self.evaluator = Evaluator(
-            evaluator.formulation,
-            evaluator.recipe,
-            evaluator.seed,
-            skeleton=skeleton,
-            block_size=size,
-        )
+        self.evaluator = polished_evaluator(settings, evaluator, skeleton)
         terms = self.evaluator.terms
         self.finite_pools = {
             name: pools[name]
@@ -261,9 +256,10 @@ def polished_network(
     size = sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(base, eqx.is_array)))
     polished = polish(
         base,
-        evaluator.embedding.num_outputs,
+        embedding_of(formulation).num_outputs,
         num_fields,
         _batches(settings.num_features // num_fields, num_growths),
+        num_singular=len(singular_functions(settings, formulation)),
         has_tangent=settings.has_tangent
         and size + settings.num_features <= settings.max_columns,
         gain=settings.gain,
@@ -291,8 +287,22 @@ def trained_parts(network: Polished | NetworkWithUnknowns) -> Any:
     return eqx.tree_at(where, nothing, (trained, linear_parts(network.network)))
 
 
-def block_size_for(evaluator: Evaluator, num_features: int) -> int:
-    """The block size of the polished network, whose features need most memory."""
+def polished_evaluator(
+    settings: Polish, evaluator: Evaluator, skeleton: Any
+) -> Evaluator:
+    """An evaluator of the polished network, whose features need most memory."""
+    formulation = evaluator.formulation
+    return Evaluator(
+        formulation,
+        evaluator.recipe,
+        evaluator.seed,
+        skeleton=skeleton,
+        embedding=with_singular(embedding_of(formulation), settings, formulation),
+        block_size=_block_size(evaluator, settings.num_features),
+    )
+
+
+def _block_size(evaluator: Evaluator, num_features: int) -> int:
     indices = [term.residual.indices for term in evaluator.terms.values()]
     channels = max(len(downward_closure(each)) for each in indices)
     return choose_block_size(channels * num_features, evaluator.dtype)

@@ -24,6 +24,7 @@ from .balance import BalanceState
 from .evaluator import Evaluator, Rows
 from .pools import batch_size, make_pools, policy_of
 from .recipe import Recipe
+from .singular import describe_singular
 from .state import Check, TrainState, replaced
 
 MAX_STUCK = 5  # resamplings in a row without descent
@@ -201,6 +202,7 @@ class Trainer(AbstractTrainer):
             first_step=int(state.num_steps),
             max_steps=recipe.max_steps or 0,
             disk_bytes=3 * max(map(self.state_bytes, range(self.num_stages))),
+            note=describe_singular(recipe.polish, recipe.dtype, evaluator.formulation),
         )
 
     def state_bytes(self, stage: int) -> int:

@@ -20,6 +20,10 @@ from .conditions import Neumann as Neumann
 from .conditions import Penalty as Penalty
 from .conditions import Periodic as Periodic
 from .conditions import Robin as Robin
+from .conditions import Singular as Singular
+from .corners import CornerFunction as CornerFunction
+from .corners import corner_functions as corner_functions
+from .corners import functions_of_opening as functions_of_opening
 from .formulation import EQUATIONS as EQUATIONS
 from .formulation import Formulation as Formulation
 from .formulation import Residual as Residual

@@ -7,7 +7,13 @@ from typing import Any
 from ..core import InputError
 from ..domains import AbstractDomain
 from ._base import Problem
-from .conditions import AbstractCondition, Ansatz, FourierFeatures, Periodic
+from .conditions import (
+    AbstractCondition,
+    Ansatz,
+    FourierFeatures,
+    Periodic,
+    Singular,
+)
 from .unknowns import Unknown
 
 RESERVED = ("fields", "coordinates", "residuals", "file", "allow_pickle")  # in files
@@ -88,14 +94,14 @@ def check_listed(listed: Any, domain: AbstractDomain) -> None:
         raise InputError(
             f"`conditions` must return a list, got {type(listed).__name__}."
         )
-    known = AbstractCondition | Periodic | FourierFeatures | Ansatz
+    known = AbstractCondition | Periodic | FourierFeatures | Ansatz | Singular
     for condition in listed:
         if not isinstance(condition, known):
             raise InputError(
                 f"`conditions` must hold conditions such as `Initial` or "
                 f"`Dirichlet`, got {condition!r}."
             )
-    if all(isinstance(condition, FourierFeatures) for condition in listed):
+    if all(isinstance(condition, FourierFeatures | Singular) for condition in listed):
         raise InputError(
             "`conditions` has no initial or boundary condition, so the solution is not "
             'unique. Add a condition such as `Dirichlet(0.0, on="x")`.'
@@ -104,6 +110,21 @@ def check_listed(listed: Any, domain: AbstractDomain) -> None:
         raise InputError("`conditions` holds more than one `Ansatz`: join them in one.")
     inputs = [c for c in listed if isinstance(c, Periodic | FourierFeatures)]
     _check_inputs(inputs, domain)
+    for condition in listed:
+        if isinstance(condition, Singular):
+            _check_singular(condition, domain.coordinates)
+
+
+def _check_singular(singular: Singular, coordinates: tuple[str, ...]) -> None:
+    """Raise unless a singular function is one of two coordinates of the domain."""
+    names = coordinates if singular.on is None else singular.on
+    is_known = set(names) <= set(coordinates)
+    if len(names) != 2 or len(set(names)) != 2 or not is_known:
+        raise InputError(
+            f"`Singular(on={singular.on!r})` must be a function of two coordinates; "
+            f"those of the domain are {', '.join(coordinates)}. Name two of them by "
+            "`on`."
+        )
 
 
 def _check_inputs(

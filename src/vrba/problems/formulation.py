@@ -23,7 +23,14 @@ from ..fields import (
 from ._base import Problem
 from ._checks import check_conditions, check_listed, check_problem
 from .arguments import check_argument_order
-from .conditions import AbstractCondition, Ansatz, FourierFeatures, Periodic
+from .conditions import (
+    AbstractCondition,
+    Ansatz,
+    FourierFeatures,
+    Periodic,
+    Singular,
+)
+from .corners import corner_functions
 from .unknowns import Values, split_unknowns
 
 EQUATIONS = "equations"
@@ -31,13 +38,18 @@ Embedded = Callable[..., Float[Array, " inputs"]]
 
 
 class Formulation(eqx.Module):
-    """A checked problem. The network is called on `embedding(*point)`."""
+    """A checked problem. The network is called on `embedding(*point)`.
+
+    `singular` holds the listed singular functions. Without any, and without an ansatz,
+    it holds those of the re-entrant corners of a polygon.
+    """
 
     problem: Problem
     conditions: dict[str, AbstractCondition]
     periods: dict[str, int]
     fourier_features: dict[str, int]
     ansatz: Ansatz | None
+    singular: tuple[Singular, ...]
 
     def __init__(self, problem: Problem):
         check_problem(problem)
@@ -53,6 +65,9 @@ class Formulation(eqx.Module):
         }
         self.ansatz = next((c for c in listed if isinstance(c, Ansatz)), None)
         check_conditions(self.conditions, problem)
+        self.singular = tuple(c for c in listed if isinstance(c, Singular))
+        if not self.singular and self.ansatz is None:
+            self.singular = corner_functions(problem.domain)
         if self.ansatz is not None:
             _check_ansatz(self.ansatz, problem)
 

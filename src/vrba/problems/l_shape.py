@@ -1,6 +1,8 @@
 """Poisson's equation on an L-shaped domain, with a re-entrant corner."""
 
 import dataclasses
+import functools
+import math
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -10,7 +12,7 @@ from typing_extensions import override
 
 from ..domains import Box
 from ._base import Problem
-from .conditions import Ansatz
+from .conditions import Ansatz, Singular
 from .reference import Reference
 
 Places = Complex[np.ndarray, " points"]
@@ -29,7 +31,8 @@ class LShape(Problem):
     this function by the network and by a factor that vanishes on the outer edges. The
     next terms, like `r^2 log r`, are known and added (`inner_part`). All conditions are
     hard constraints. The residual can grow like `r^(-1/3)` at the corner; the equation
-    is multiplied by `r^(1/3)`, which bounds it.
+    is multiplied by `r^(1/3)`, which bounds it. What is still singular in the factor of
+    the ansatz is listed for the linear stage (`singular_functions`).
     """
 
     domain = Box(x=(-1, 1), y=(-1, 1)) - Box(x=(0, 2), y=(-2, 0))
@@ -45,7 +48,7 @@ class LShape(Problem):
             edges = (1 - x**2) * (1 - y**2)
             return edges * (inner_part(jnp, x, y) + corner_part(x, y) * N)
 
-        return [Ansatz(solution)]
+        return [Ansatz(solution), *singular_functions()]
 
     @override
     def reference(self) -> Reference:
@@ -146,6 +149,45 @@ def corner_part(x: Float[Array, ""], y: Float[Array, ""]) -> Float[Array, ""]:
     square = x**2 + y**2
     size = jnp.where(square == 0, 1.0, square) ** (1 / 3)
     return jnp.where(square == 0, 0.0, size * jnp.cos(2 / 3 * _angle(jnp, x, y)))
+
+
+def singular_functions() -> list[Singular]:
+    """Return what is singular in the factor `N` of the ansatz.
+
+    At the inner corner: the next functions `r^(2k/3) sin(2k phi/3)`, divided by the
+    leading one. At each outer corner: a solution of the equation in a right angle,
+    divided by the coordinates along both edges. It is unbounded like `log(r)`.
+    """
+    right, inner = math.pi / 2, 1.5 * math.pi
+    corners = [(1, 0), (1, 1), (-1, 1), (-1, -1), (0, -1)]
+    starts = [right, math.pi, -right, 0.0, right]
+    orders = [functools.partial(_quotient, k) for k in range(2, 6)]
+    return [
+        *(Singular(fn, at=(0, 0), opening=inner) for fn in orders),
+        *(
+            Singular(_right_angle, at=at, start=start, opening=right)
+            for at, start in zip(corners, starts, strict=True)
+        ),
+    ]
+
+
+def _quotient(order: int, r: Float[Array, ""], phi: Float[Array, ""]) -> Any:
+    """Return `r^(2 (k - 1) / 3) sin(2 k phi / 3) / sin(2 phi / 3)`."""
+    waves = [jnp.cos(2 / 3 * (order - 1 - 2 * j) * phi) for j in range(order)]
+    return r ** (2 / 3 * (order - 1)) * sum(waves)
+
+
+def _right_angle(r: Float[Array, ""], phi: Float[Array, ""]) -> Any:
+    """Return `log(r) + (pi / 4 - b sin(2 b)) / cos(2 b)` with `b = phi - pi / 4`.
+
+    It is `-pi / 2` times a solution of `u_xx + u_yy = -1` that is zero where `x = 0` or
+    `y = 0`, divided by `x y`. It is written without the quotient of zeros at the edges.
+    """
+    angle = jnp.where(phi < math.pi / 4, phi, math.pi / 2 - phi)  # it is even in `b`
+    is_edge = jnp.abs(angle) < jnp.finfo(angle.dtype).eps
+    safe = jnp.where(is_edge, 1.0, angle)
+    ratio = jnp.where(is_edge, 0.5, safe / jnp.tan(2 * safe))
+    return jnp.log(r) + math.pi / 4 * jnp.tan(angle) + ratio
 
 
 def _angle(xp: Any, x: Any, y: Any) -> Any:

@@ -27,12 +27,13 @@ class Plan(eqx.Module):
     seconds_per_step: float = 0.0
     seconds: float = 0.0
     folder: str | None = None
+    note: str = ""  # a further sentence
 
     def text(self) -> str:
         """The plan in one or two sentences."""
-        where = ""
+        where = f" {self.note}" if self.note else ""
         if self.folder is not None:
-            where = f" About {self.disk_bytes / 1e6:.0f} MB in {self.folder}."
+            where += f" About {self.disk_bytes / 1e6:.0f} MB in {self.folder}."
         return (
             f"{self.name}: {self.num_params} parameters in {self.dtype}, {self.samples}"
             f", {self.optimizer}. About {self.seconds_per_step:.2g} s a step, "

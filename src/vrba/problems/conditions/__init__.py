@@ -12,3 +12,4 @@ from .hard import Ansatz as Ansatz
 from .hard import FourierFeatures as FourierFeatures
 from .hard import Periodic as Periodic
 from .initial import Initial as Initial
+from .singular import Singular as Singular
