@@ -6,6 +6,7 @@ ENVIRONMENTS = {  # versions of these and of all they need are in `constraints`
     "deepxde": ("deepxde", "torch"),
     "pina": ("pina-mathlab", "torch"),
     "jinns": ("jinns",),
+    "fastlsq": ("fastlsq", "torch"),
 }
 
 

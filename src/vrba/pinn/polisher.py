@@ -1,5 +1,6 @@
 """Steps of the linear stage: Gauss-Newton around the trained network."""
 
+import dataclasses
 import math
 import time
 from typing import Any
@@ -13,7 +14,7 @@ from jaxtyping import Array, Float, Int
 from ..core import flatten
 from ..fields import choose_block_size, downward_closure
 from ..models import Polished, linear_parts, polish
-from ..optim import Damped, PointTerm
+from ..optim import Damped, LeastSquares, PointTerm, jacobian_blocks
 from ..problems import EQUATIONS, NetworkWithUnknowns, split_unknowns
 from ..runs import random_stream
 from .evaluator import Evaluator, Rows
@@ -46,6 +47,16 @@ class PolishInfo(eqx.Module):
     remainder: float
     seconds: dict[str, float]
     rounds: list[Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Rounds:
+    """The rows of some rounds of points, and the solution after each round."""
+
+    halves: Halves
+    directions: Any  # for the leverage of the next round; `None` without
+    solutions: list[Any]
+    seconds: dict[str, float]
 
 
 class Polisher(eqx.Module):
@@ -128,42 +139,74 @@ class Polisher(eqx.Module):
         directions = jnp.pad(state.directions, ((0, 0), (0, missing)))
         return PolishState(params, directions, state.num_steps)
 
-    def step(
-        self, state: PolishState, *, is_full: bool = False
-    ) -> tuple[PolishState, PolishInfo]:
-        """One Gauss-Newton step; a step that is not accepted keeps the solution."""
-        params, number = state.params, int(state.num_steps)
-        vector, rebuild = flatten(params)
-        halves = Halves.empty(self.num_columns, vector.dtype)
-        present, seconds = params, {"draw": 0.0, "factor": 0.0, "choose": 0.0}
-        directions, rounds = state.directions if number else None, []
-        for round_number in range(self.settings.num_rounds):
-            begun = time.monotonic()
-            seed = (3, number, round_number)
-            trees = None if directions is None else jax.vmap(rebuild)(directions)
-            terms = self._draw(present, trees, seed)
-            drawn = time.monotonic()
-            finite = [name for name in self.finite_pools if name != EQUATIONS]
-            shared = [terms.pop(name) for name in finite]
-            halves = halves.absorb(terms.values(), shared, params)
-            damped = halves.both.damped(None, RIDGES[0])
-            present = rebuild(vector + jnp.asarray(damped.step(), vector.dtype))
-            directions = self._directions(damped, seed)
-            rounds.append(present)
-            seconds["draw"] += drawn - begun
-            seconds["factor"] += time.monotonic() - drawn
+    def begin(self, state: PolishState) -> Rounds:
+        """The rounds of a step before the first."""
+        halves = Halves.empty(self.num_columns, self.evaluator.dtype)
+        directions = state.directions if int(state.num_steps) else None
+        return Rounds(halves, directions, [], {"draw": 0.0, "factor": 0.0})
+
+    def add_round(self, state: PolishState, rounds: Rounds) -> Rounds:
+        """Draw points, factorise their rows, and solve."""
         begun = time.monotonic()
-        values = [self._values(each) for each in rounds[-2:]]
+        vector, rebuild = flatten(state.params)
+        seed = (3, int(state.num_steps), len(rounds.solutions))
+        directions = rounds.directions
+        trees = None if directions is None else jax.vmap(rebuild)(directions)
+        present = rounds.solutions[-1] if rounds.solutions else state.params
+        terms = self._draw(present, trees, seed)
+        drawn = time.monotonic()
+        finite = [name for name in self.finite_pools if name != EQUATIONS]
+        shared = [terms.pop(name) for name in finite]
+        halves = rounds.halves.absorb(terms.values(), shared, state.params)
+        damped = halves.both.damped(None, RIDGES[0])
+        present = rebuild(vector + jnp.asarray(damped.step(), vector.dtype))
+        directions = self._directions(damped, seed)
+        seconds = {
+            "draw": rounds.seconds["draw"] + drawn - begun,
+            "factor": rounds.seconds["factor"] + time.monotonic() - drawn,
+        }
+        return Rounds(halves, directions, [*rounds.solutions, present], seconds)
+
+    def step(
+        self,
+        state: PolishState,
+        begun: Rounds | None = None,
+        *,
+        is_full: bool = False,
+    ) -> tuple[PolishState, PolishInfo]:
+        """One Gauss-Newton step; a step that is not accepted keeps the solution.
+
+        `begun` holds rounds of this step that exist already.
+        """
+        rounds = self.begin(state) if begun is None else begun
+        while len(rounds.solutions) < self.settings.num_rounds:
+            rounds = self.add_round(state, rounds)
+        start, halves, params = time.monotonic(), rounds.halves, state.params
+        values = [self._values(each) for each in rounds.solutions[-2:]]
         change = values[-1] - values[0]
         choice = choose_step(
             halves, params, self._counts(), self._values, change, is_full=is_full
         )
-        seconds["choose"] = time.monotonic() - begun
+        seconds = rounds.seconds | {"choose": time.monotonic() - start}
         loss = halves.both.square_sum / self.settings.num_rounds
         remainder = self._remainder(params, choice.candidate.params)
         params = choice.candidate.params if choice.is_accepted else params
-        state = PolishState(params, directions, state.num_steps + 1)
-        return state, PolishInfo(choice, loss, remainder, seconds, rounds)
+        state = PolishState(params, rounds.directions, state.num_steps + 1)
+        return state, PolishInfo(choice, loss, remainder, seconds, rounds.solutions)
+
+    def held_out_loss(self, state: PolishState, rounds: Rounds) -> float:
+        """The linearised loss of the solution of some rounds, on other points.
+
+        It measures the columns, also where the equations are not linear.
+        """
+        seed = (3, int(state.num_steps), self.settings.num_rounds)
+        terms = self._draw(state.params, None, seed)
+        before, after = flatten(state.params)[0], flatten(rounds.solutions[-1])[0]
+        objective = LeastSquares(*terms.values())
+        return sum(
+            float(jnp.sum((rows + jacobian @ (after - before)) ** 2))
+            for rows, jacobian in jacobian_blocks(objective, state.params)
+        )
 
     def _remainder(self, before: Any, after: Any) -> float:
         """The quadratic part of the residual along a step, relative to the residual.
