@@ -25,7 +25,7 @@ from typing import Any
 from vrba.runs import RunFolder
 
 from .one_shot_page import RESULTS, write_page
-from .peers.fastlsq_cases import FASTLSQ_CASES
+from .peers.cases import FEATURE_CASES
 from .peers.runs import has_finished, python_of, read_log, write_reference
 from .processes import ROOT, run_on_core
 
@@ -100,7 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     asked = parser.parse_args(arguments)
     if not asked.table:
         RUNS.mkdir(parents=True, exist_ok=True)
-        cases = all_cases(asked.problems or list(FASTLSQ_CASES), asked.seeds)
+        cases = all_cases(asked.problems or list(FEATURE_CASES), asked.seeds)
         for case in cases:
             if not asked.methods or case.method in asked.methods.split(","):
                 make(case, asked.core)

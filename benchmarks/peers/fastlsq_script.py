@@ -11,7 +11,7 @@ from pathlib import Path
 
 import fastlsq
 import torch
-from fastlsq_cases import FASTLSQ_CASES, Case
+from cases import CASES, FEATURE_CASES
 from log import Log
 
 SIDE_WEIGHT = 100.0  # of values on the boundary, as in FastLSQ's own problems
@@ -22,9 +22,10 @@ class TorchProblem:
 
     dim = 2
 
-    def __init__(self, name: str, case: Case, log: Log):
-        self.name, self.case, self.log, self.num_solves = name, case, log, 0
-        self.is_watched = False
+    def __init__(self, name: str, log: Log):
+        self.name, self.case, self.log = name, FEATURE_CASES[name], log
+        self.ends = CASES[name].lower, CASES[name].upper
+        self.num_solves, self.is_watched = 0, False
 
     def exact(self, x):
         """The solution, for the search of a scale."""
@@ -37,7 +38,7 @@ class TorchProblem:
 
     def get_test_points(self, n):
         """Uniform points."""
-        lower, upper = torch.tensor(self.case.lower), torch.tensor(self.case.upper)
+        lower, upper = map(torch.tensor, self.ends)
         return lower + (upper - lower) * torch.rand(n, 2)
 
     def get_train_data(self, n_pde, n_bc):
@@ -45,7 +46,7 @@ class TorchProblem:
         inside, sides = self.get_test_points(n_pde), []
         for axis, end, order in self.case.sides:
             points = self.get_test_points(n_bc // len(self.case.sides))
-            points[:, axis] = (self.case.lower, self.case.upper)[end][axis]
+            points[:, axis] = self.ends[end][axis]
             values = self.exact(points) if order == 0 else torch.zeros(len(points), 1)
             sides.append((points, values, (axis, order)))
         source = self.case.source(torch, inside[:, :1], inside[:, 1:])
@@ -101,13 +102,14 @@ def main() -> None:
     torch.set_num_threads(1)
     torch.manual_seed(asked.seed)
     log = Log(asked)
-    problem = TorchProblem(asked.problem, FASTLSQ_CASES[asked.problem], log)
+    problem = TorchProblem(asked.problem, log)
     log.about(versions={"fastlsq": fastlsq.__version__, "torch": torch.__version__})
     is_linear = problem.case.cubic == 0.0
     solve = fastlsq.solve_linear if is_linear else fastlsq.solve_nonlinear
     is_auto = asked.scale == "auto"
     problem.is_watched = not is_auto
     options = {"scale": None if is_auto else float(asked.scale)}
+    options |= {} if is_linear else {"mu": 0.0}  # its ridge would limit the error
     found = solve(problem, **options, return_metrics=False, verbose=False)
     problem.is_watched = True
     problem.measure(found["u_fn"])

@@ -1,7 +1,7 @@
 """One shot: random features of an untrained network, without any training.
 
 For smooth solutions this takes seconds. The scale of the features decides. The first
-round of points is fitted with each of a few scales; the scale with the lowest loss on
+rounds of points are fitted with each of a few scales; the scale with the lowest loss on
 other points goes on. All scales have the same shapes, so one program serves them all.
 """
 
@@ -20,9 +20,11 @@ from .polisher import Polisher, Rounds
 from .trainer import Trainer
 
 GAINS = (2.0, 4.0, 8.0)
+NUM_TRIED = 2  # rounds of points with every scale
 SHOT = Polish(
     num_features=1000,
     max_growths=1,
+    max_steps=8,
     num_rounds=3,
     rows_per_column=6,
     pool_factor=4,
@@ -67,12 +69,14 @@ def run_one_shot(
 
 
 def attempt(trainer: Trainer, gain: float) -> Attempt:
-    """Fit the first round of points with features of one scale."""
+    """Fit the first rounds of points with features of one scale."""
     settings = dataclasses.replace(SHOT, gain=gain)
     evaluator, params = trainer.evaluator, trainer.evaluator.initial_params()
     make = lambda number: Polisher(settings, evaluator, params, trainer.pools, number)
     polisher = make(0)
     state = polisher.init()
-    begun = polisher.add_round(state, polisher.begin(state))
+    begun = polisher.begin(state)
+    for _ in range(NUM_TRIED):
+        begun = polisher.add_round(state, begun)
     loss = polisher.held_out_loss(state, begun)
     return Attempt(loss if np.isfinite(loss) else np.inf, make, polisher, begun)
