@@ -12,8 +12,6 @@ checkpoint).
 import argparse
 import dataclasses
 import json
-import os
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -35,9 +33,9 @@ from vrba.pinn import (
 
 from .polish_page import write_page
 from .problems import all_problems
+from .processes import ROOT, run_on_core
 
 IS_LONG = True
-ROOT = Path(__file__).parents[1]
 RUNS, RESULTS = ROOT / "runs" / "polish", ROOT / "results" / "polish.json"
 EXTRA = ("kovasznay",)  # of benchmarks/problems
 VARIANTS = ("polished", "trained", "uniform")
@@ -132,14 +130,7 @@ def make(case: Case, core: int) -> None:
     if case.file.exists():
         return
     begun = time.monotonic()
-    done = subprocess.run(
-        case.command(),
-        cwd=ROOT,
-        check=False,
-        capture_output=True,
-        text=True,
-        preexec_fn=lambda: os.sched_setaffinity(0, {core}),
-    )
+    done = run_on_core(case.command(), core)
     if done.returncode:
         print(f"{case.name} failed: {done.stderr.strip()[-400:]}", flush=True)
         return

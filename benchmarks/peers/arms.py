@@ -6,6 +6,7 @@ ENVIRONMENTS = {  # versions of these and of all they need are in `constraints`
     "deepxde": ("deepxde", "torch"),
     "pina": ("pina-mathlab", "torch"),
     "jinns": ("jinns",),
+    "fastlsq": ("fastlsq", "torch"),
 }
 
 
@@ -129,6 +130,7 @@ ARMS = (
         "Fixed points in one batch: its resampling (R3) raises with this solver, and "
         "with several batches a weight would not belong to a point. The loss is "
         "`lambda r^2`, and `lambda` starts at zero.",
+        ("burgers", "allen-cahn", "helmholtz", "poisson"),
     ),
     Arm(
         "jinns-adam",

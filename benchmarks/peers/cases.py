@@ -11,13 +11,18 @@ from math import pi
 from typing import Any
 
 INITIAL_WEIGHT = 10.0  # of the mean square of the initial error, as in vrba
+END_WEIGHT = 100.0  # of that of the values at the end, likewise
+_ALL_SIDES = ((0, 0, 0), (0, 1, 0), (1, 0, 0), (1, 1, 0))
 POINTS_PER_INITIAL = 8  # as by default in vrba, which scripts here must not import
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """A problem in two coordinates, time first if there is one. Without an `ansatz` the
-    `initial` values are a term of the loss."""
+    """A problem in two coordinates, time first if there is one.
+
+    `initial` values, and values at the upper `end` of the second coordinate, are terms
+    of the loss.
+    """
 
     names: tuple[str, str]
     lower: tuple[float, float]
@@ -25,6 +30,7 @@ class Case:
     residual: Callable[..., Any]
     ansatz: Callable[..., Any] | None = None
     initial: Callable[..., Any] | None = None
+    end: Callable[..., Any] | None = None
     is_periodic: bool = False
 
     @property
@@ -56,18 +62,62 @@ def _allen_cahn(xp, t, x, u, d):
     return d(0) - 1e-4 * d(1, 1) - 5 * u + 5 * u**3
 
 
+def _helmholtz_solution(xp, x, y):
+    return xp.sin(pi * x) * xp.sin(4 * pi * y)
+
+
+def _helmholtz_source(xp, x, y):
+    return (1 - 17 * pi**2) * _helmholtz_solution(xp, x, y)
+
+
 def _helmholtz(xp, x, y, u, d):
-    source = (1 - 17 * pi**2) * xp.sin(pi * x) * xp.sin(4 * pi * y)
-    return d(0, 0) + d(1, 1) + u - source
+    return d(0, 0) + d(1, 1) + u - _helmholtz_source(xp, x, y)
+
+
+def _poisson_solution(xp, x, y):
+    return xp.sin(2 * pi * x) * xp.sin(2 * pi * y)
+
+
+def _poisson_source(xp, x, y):
+    return -8 * pi**2 * _poisson_solution(xp, x, y)
 
 
 def _poisson(xp, x, y, u, d):
-    source = -8 * pi**2 * xp.sin(2 * pi * x) * xp.sin(2 * pi * y)
-    return d(0, 0) + d(1, 1) - source
+    return d(0, 0) + d(1, 1) - _poisson_source(xp, x, y)
+
+
+def _klein_gordon_solution(xp, t, x):
+    return x * xp.cos(5 * pi * t) + (t * x) ** 3
+
+
+def _klein_gordon_source(xp, t, x):
+    u_tt = 6 * t * x**3 - 25 * pi**2 * x * xp.cos(5 * pi * t)
+    return u_tt - 6 * t**3 * x + _klein_gordon_solution(xp, t, x) ** 3
+
+
+def _klein_gordon(xp, t, x, u, d):
+    return d(0, 0) - d(1, 1) + u**3 - _klein_gordon_source(xp, t, x)
+
+
+@dataclasses.dataclass(frozen=True)
+class FeatureCase:
+    """A problem as FastLSQ has it: no output transform, and conditions as rows.
+
+    `sum factor D^index u + cubic u^3 = source` on the rectangle of the case of the same
+    name. `sides` holds an axis, its end (0 lower, 1 upper) and the order of the
+    derivative along it. Values there come from the exact solution; a given derivative
+    is zero.
+    """
+
+    operator: dict[tuple[int, int], float]
+    exact: Callable[..., Any]
+    source: Callable[..., Any]
+    sides: tuple[tuple[int, int, int], ...] = _ALL_SIDES
+    cubic: float = 0.0
 
 
 def num_initial(points: int) -> int:
-    """On how many points the initial values are held, if they are in the loss."""
+    """On how many points initial values or those at an end are held in the loss."""
     return points // POINTS_PER_INITIAL
 
 
@@ -100,5 +150,29 @@ CASES = {
         (1.0, 1.0),
         _poisson,
         ansatz=lambda xp, x, y, N: 16 * x * (1 - x) * y * (1 - y) * N,
+    ),
+    "klein-gordon": Case(
+        ("t", "x"),
+        (0.0, 0.0),
+        (1.0, 1.0),
+        _klein_gordon,
+        ansatz=lambda xp, t, x, N: x + t**2 / (t**2 + 1 / (25 * pi**2)) * x * N,
+        end=lambda xp, t: _klein_gordon_solution(xp, t, 1.0),
+    ),
+}
+
+FEATURE_CASES = {
+    "poisson": FeatureCase(
+        {(2, 0): 1.0, (0, 2): 1.0}, _poisson_solution, _poisson_source
+    ),
+    "helmholtz": FeatureCase(
+        {(2, 0): 1.0, (0, 2): 1.0, (0, 0): 1.0}, _helmholtz_solution, _helmholtz_source
+    ),
+    "klein-gordon": FeatureCase(
+        {(2, 0): 1.0, (0, 2): -1.0},
+        _klein_gordon_solution,
+        _klein_gordon_source,
+        sides=((0, 0, 0), (0, 0, 1), (1, 0, 0), (1, 1, 0)),
+        cubic=1.0,
     ),
 }

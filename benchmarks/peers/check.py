@@ -11,7 +11,7 @@ from vrba.core import use_precision
 from vrba.pinn import Evaluator, Recipe, Trainer
 from vrba.problems import EQUATIONS, Formulation, Problem
 
-from .cases import INITIAL_WEIGHT, Case
+from .cases import END_WEIGHT, INITIAL_WEIGHT, Case
 
 _TOLERANCE = 1e-12  # of the largest
 
@@ -38,25 +38,22 @@ def check_same(case: Case, problem: Problem) -> None:
             jax.vmap(value)(points),
             trainer.evaluator.fields(params, points)["u"],
         )
-        _check_initial(case, trainer, params, value)
+        _check_conditions(case, trainer, params, value)
 
 
-def _check_initial(case: Case, trainer: Trainer, params: Any, value: Any) -> None:
-    """The one other term that a peer has: initial errors, with their weight."""
-    weights = trainer.evaluator.term_weights
-    wanted = {EQUATIONS: 1.0}
-    if (initial := case.initial) is None:
-        if weights != wanted:
-            raise ValueError(f"Peers have the equations only, vrba {weights}.")
-        return
-    if weights != wanted | {"initial": INITIAL_WEIGHT}:
-        raise ValueError(
-            f"Peers weigh initial errors {INITIAL_WEIGHT}, vrba {weights}."
-        )
-    rows = trainer.pools["initial"]
-    errors = lambda point: value(point) - initial(jnp, point[1])
-    own = trainer.evaluator.residual(params, "initial", rows)[:, 0]
-    _compare("initial errors", jax.vmap(errors)(rows[0]), own)
+def _check_conditions(case: Case, trainer: Trainer, params: Any, value: Any) -> None:
+    """The other term that a peer may have: errors of given values, with its weight."""
+    weights = dict(trainer.evaluator.term_weights)
+    known = [(case.initial, INITIAL_WEIGHT, 1), (case.end, END_WEIGHT, 0)]
+    given = [one for one in known if one[0] is not None]
+    wanted = [1.0, *(weight for _, weight, _ in given)]
+    if [weights.pop(EQUATIONS), *weights.values()] != wanted:
+        raise ValueError(f"Peers have terms of weights {wanted}, vrba has {weights}.")
+    for name, (values, _, axis) in zip(weights, given, strict=True):
+        rows = trainer.pools[name]
+        errors = lambda point, fn=values, axis=axis: value(point) - fn(jnp, point[axis])
+        own = trainer.evaluator.residual(params, name, rows)[:, 0]
+        _compare(f"errors of `{name}`", jax.vmap(errors)(rows[0]), own)
 
 
 def residual_at(case: Case, value: Any, point: Any) -> Any:

@@ -14,7 +14,7 @@ import deepxde as dde
 import numpy as np
 import torch
 import torch._dynamo  # which torch would import in the first step
-from cases import CASES, INITIAL_WEIGHT, num_initial
+from cases import CASES, END_WEIGHT, INITIAL_WEIGHT, num_initial
 from log import Log, read_arguments
 
 ADAM_SHARE = 0.1  # of the time, or 15,000 steps
@@ -72,7 +72,9 @@ def main() -> None:
     )
     net.apply_output_transform(lambda x, y: case.output(torch, columns(x), y))
     model = dde.Model(data, net)
-    weights = [1.0] if case.initial is None else [1.0, INITIAL_WEIGHT]
+    weights = [1.0]
+    weights += [INITIAL_WEIGHT] if case.initial is not None else []
+    weights += [END_WEIGHT] if case.end is not None else []
     predict = lambda points: model.predict(points[:, list(order)])
     watch = Watch(log, predict)
     train(model, data, pde, asked, log, watch, weights, net)
@@ -80,7 +82,7 @@ def main() -> None:
 
 
 def make_data(case, pde, asked, is_timed: bool):
-    """Points of the first stage, and the initial values if these are in the loss."""
+    """Points of the first stage, and the values that are in the loss."""
     count = {"num_domain": asked.points, "train_distribution": "pseudo"}
     if not is_timed:
         shape = dde.geometry.Rectangle(list(case.lower), list(case.upper))
@@ -88,6 +90,13 @@ def make_data(case, pde, asked, is_timed: bool):
     space = dde.geometry.Interval(case.lower[1], case.upper[1])
     time = dde.geometry.TimeDomain(case.lower[0], case.upper[0])
     shape = dde.geometry.GeometryXTime(space, time)
+    if case.end is not None:
+        times = np.random.uniform(  # noqa: NPY002  (the seed that DeepXDE has set)
+            case.lower[0], case.upper[0], (num_initial(asked.points), 1)
+        )
+        places = np.hstack([np.full_like(times, case.upper[1]), times])
+        given = dde.icbc.PointSetBC(places, case.end(np, times))
+        return dde.data.TimePDE(shape, pde, [given], **count)
     if case.initial is None:
         return dde.data.TimePDE(shape, pde, [], **count)
     values = lambda x: case.initial(np, x[:, :1])

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import jinns
 import numpy as np
 import optax
-from cases import CASES, INITIAL_WEIGHT, Case, num_initial
+from cases import CASES, END_WEIGHT, INITIAL_WEIGHT, Case, num_initial
 from jax.experimental import io_callback
 from jinns.data import CubicMeshPDENonStatio, CubicMeshPDEStatio, RARParameters
 from jinns.optimizers import scale_by_SSBroyden_family, vanilla_ngd
@@ -66,6 +66,20 @@ class SteadyEquation(jinns.loss.PDEStatio):
     def equation(self, x, u, params):
         """Called by jinns for each point."""
         return residual_of(self.case, x, u, params)
+
+
+class End(jinns.loss.BoundaryConditionAbstract):
+    """Values at the upper end of the second coordinate, the last facet of jinns."""
+
+    case: Any = eqx.field(static=True, kw_only=True)
+
+    def equation_u(self, inputs, u, params):
+        """Called by jinns for each time, with the points of both ends."""
+        return (jnp.reshape(u(inputs[:, 1], params), (1,)),)
+
+    def equation_f(self, inputs, params, gridify=False):
+        """The values there."""
+        return (jnp.reshape(self.case.end(jnp, inputs[0, 1]), (1,)),)
 
 
 class Watch(AbstractValidationModule):
@@ -158,6 +172,7 @@ def make_parts(case: Case, asked, key):
     data = CubicMeshPDENonStatio(
         **common,
         ni=num_initial(asked.points),
+        nb=None if case.end is None else 2 * num_initial(asked.points),
         dim=1,
         min_pts=case.lower[1:],
         max_pts=case.upper[1:],
@@ -166,12 +181,16 @@ def make_parts(case: Case, asked, key):
     )
     initial = case.initial
     weight = None if initial is None else jnp.asarray(INITIAL_WEIGHT)
+    end_weight = None if case.end is None else jnp.asarray(END_WEIGHT)
     loss = jinns.loss.LossPDENonStatio(
         u=u,
         dynamic_loss=TimedEquation(case=case),
         loss_weights=jinns.loss.LossWeightsPDENonStatio(
-            dyn_loss=jnp.ones(()), initial_condition=weight
+            dyn_loss=jnp.ones(()),
+            initial_condition=weight,
+            boundary_loss=end_weight,
         ),
+        boundary_condition=None if case.end is None else End(case=case),
         initial_condition_fun=initial and (lambda x: initial(jnp, x)),
         params=params,
     )

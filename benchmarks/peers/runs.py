@@ -122,7 +122,7 @@ def write_reference(problem: str) -> Path:
     path = HOME / "reference" / f"{problem}.npz"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        reference = PROBLEMS[problem]().reference
+        reference = known_problems()[problem]().reference
         assert callable(reference)
         found = reference()
         values = np.ravel(found.values)

@@ -1,5 +1,6 @@
 """The linear stage: how accurate it is, what it says of it, and how it goes on."""
 
+import dataclasses
 import math
 
 import equinox as eqx
@@ -11,8 +12,18 @@ import pytest
 import vrba
 from tests.pinn.cases import Decay, Edge, tiny_recipe
 from vrba import InputError
+from vrba.core import use_precision
 from vrba.optim import LevenbergMarquardt
-from vrba.pinn import Polish, PolishDraws, Solution, limits_of_attempts
+from vrba.pinn import (
+    Evaluator,
+    Polish,
+    PolishDraws,
+    Solution,
+    Trainer,
+    limits_of_attempts,
+    one_shot,
+)
+from vrba.problems import Formulation
 from vrba.runs import POLISH_STEP, RunFolder, Silent, load_header
 
 pytestmark = pytest.mark.xdist_group("polish")
@@ -255,6 +266,47 @@ def test_one_shot_meets_a_tolerance_without_training(tmp_path):
     loaded = Solution.load(tmp_path, Decay())
     np.testing.assert_array_equal(loaded(x), solution(x))
     np.testing.assert_allclose(loaded(x), np.exp(-x), rtol=1e-7)
+
+
+@pytest.fixture(scope="module")
+def shot():
+    """A polisher of an equation that is not linear, and one round of points."""
+    with use_precision("float64"):
+        trainer = Trainer(Evaluator(Formulation(Logistic()), recipe(), 0))
+        yield one_shot.attempt(trainer, 2.0), trainer
+
+
+def test_rounds_that_exist_are_not_repeated(shot):
+    """A step that goes on from them is the step from the beginning, bit for bit."""
+    found, _ = shot
+    polisher = found.polisher
+    again, _ = polisher.step(polisher.init(), found.begun)
+    whole, _ = polisher.step(polisher.init())
+    jax.tree.map(np.testing.assert_array_equal, again.params, whole.params)
+
+
+def test_the_held_out_loss_judges_the_columns(shot):
+    """It is linearised: the quadratic part of the residual does not count."""
+    found, _ = shot
+    residual = found.polisher.residual(found.begun.solutions[-1])
+    assert found.loss < 1e-6 * np.mean(residual**2)
+    begun = found.polisher.begin(found.polisher.init())
+    unchanged = dataclasses.replace(begun, solutions=[found.polisher.trained])
+    before = found.polisher.held_out_loss(found.polisher.init(), unchanged)
+    initial = found.polisher.residual(found.polisher.trained)
+    np.testing.assert_allclose(before, np.mean(initial**2), rtol=0.05)
+
+
+def test_another_scale_compiles_nothing(shot):
+    _, trainer = shot
+    num_compiled = []
+    count = lambda event, _, **__: num_compiled.append("backend_compile" in event)
+    jax.monitoring.register_event_duration_secs_listener(count)
+    try:
+        one_shot.attempt(trainer, 4.0)
+    finally:
+        jax.monitoring.unregister_event_duration_listener(count)
+    assert not any(num_compiled)
 
 
 def test_attempts_double_the_steps_or_the_time():

@@ -62,6 +62,10 @@ class StreamedQR(eqx.Module):
         triangle = self.triangle.copy(order="F")
         return StreamedQR(_absorb(triangle, below, num_triangular=size))
 
+    def scaled(self, factor: float) -> "StreamedQR":
+        """Return the factorisation of all rows times a factor."""
+        return StreamedQR(factor * self.triangle)
+
     @property
     def square_sum(self) -> float:
         """The sum of squares of the residuals `r` before the step."""

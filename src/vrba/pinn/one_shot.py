@@ -1,12 +1,14 @@
 """One shot: random features of an untrained network, without any training.
 
-For smooth solutions this takes seconds. The scale of the features decides; it is chosen
-by the residual on points that were not fitted.
+For smooth solutions this takes seconds. The scale of the features decides. The first
+rounds of points are fitted with each of a few scales; the scale with the lowest loss on
+other points goes on. All scales have the same shapes, so one program serves them all.
 """
 
 import dataclasses
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,18 +16,29 @@ from ..problems import Reference
 from ..runs import Logger, RunFolder
 from .polish import Polish
 from .polish_run import PolishRun, run_polish
-from .polisher import Polisher
+from .polisher import Polisher, Rounds
 from .trainer import Trainer
 
-GAINS = (4.0, 2.0, 8.0)
+GAINS = (2.0, 4.0, 8.0)
+NUM_TRIED = 2  # rounds of points with every scale
 SHOT = Polish(
     num_features=1000,
     max_growths=1,
-    num_rounds=2,
+    max_steps=8,
+    num_rounds=3,
     rows_per_column=6,
     pool_factor=4,
     has_tangent=False,
 )
+
+
+class Attempt(NamedTuple):
+    """Features of one scale: their loss on other points, and what is computed."""
+
+    loss: float
+    make_polisher: Callable[[int], Polisher]
+    polisher: Polisher
+    begun: Rounds
 
 
 def run_one_shot(
@@ -41,10 +54,10 @@ def run_one_shot(
     """Fit features of the best of a few scales, until the tolerance is met or a step
     does not help."""
     begun = time.monotonic()
-    best = min((_first_step(trainer, gain) for gain in GAINS), key=lambda one: one[0])
+    best = min((attempt(trainer, gain) for gain in GAINS), key=lambda one: one.loss)
     seconds += time.monotonic() - begun
     return run_polish(
-        PolishRun.new(_maker(trainer, best[1])),
+        PolishRun.new(best.make_polisher, best.polisher, best.begun),
         0,
         logger,
         folder,
@@ -55,18 +68,15 @@ def run_one_shot(
     )
 
 
-def _maker(trainer: Trainer, settings: Polish) -> Any:
-    params = trainer.evaluator.initial_params()
-    return lambda number: Polisher(
-        settings, trainer.evaluator, params, trainer.pools, number
-    )
-
-
-def _first_step(trainer: Trainer, gain: float) -> tuple[float, Polish]:
-    """The residual after a step with features of one scale."""
+def attempt(trainer: Trainer, gain: float) -> Attempt:
+    """Fit the first rounds of points with features of one scale."""
     settings = dataclasses.replace(SHOT, gain=gain)
-    polisher = _maker(trainer, settings)(0)
-    state, _ = polisher.step(polisher.init())
-    residual = polisher.residual(state.params)
-    size = float(np.sqrt(np.mean(residual**2)))
-    return size if np.isfinite(size) else np.inf, settings
+    evaluator, params = trainer.evaluator, trainer.evaluator.initial_params()
+    make = lambda number: Polisher(settings, evaluator, params, trainer.pools, number)
+    polisher = make(0)
+    state = polisher.init()
+    begun = polisher.begin(state)
+    for _ in range(NUM_TRIED):
+        begun = polisher.add_round(state, begun)
+    loss = polisher.held_out_loss(state, begun)
+    return Attempt(loss if np.isfinite(loss) else np.inf, make, polisher, begun)

@@ -3,7 +3,6 @@
 import dataclasses
 import math
 from collections.abc import Callable, Iterator
-from itertools import chain
 from typing import Any
 
 import jax.numpy as jnp
@@ -34,31 +33,25 @@ class Halves:
         empty = StreamedQR.empty(num_columns, dtype)
         return Halves(empty, empty, empty)
 
-    def absorb(self, terms: Any, shared_terms: Any, params: Any) -> "Halves":
+    def absorb(self, terms: Any, shared: StreamedQR | None, params: Any) -> "Halves":
         """Add the rows of terms, whose blocks alternate between the halves.
 
-        Rows of `shared_terms` are not a sample: both halves have all of them.
+        The rows of `shared` are not a sample: both halves have all of them.
         """
         parts = [self.first, self.second]
         for parity in range(2):
-            rows = chain(
-                _blocks(terms, params, parity, 2),
-                _scaled(_blocks(shared_terms, params, 0, 1), math.sqrt(0.5)),
-            )
-            parts[parity] = parts[parity].absorb(rows)
+            parts[parity] = parts[parity].absorb(blocks_of(terms, params, parity, 2))
+            if shared is not None:
+                parts[parity] = parts[parity].merge(shared.scaled(math.sqrt(0.5)))
         first, second = parts
         return Halves(first, second, first.merge(second))
 
 
-def _blocks(terms: Any, params: Any, first: int, step: int) -> Iterator[Any]:
+def blocks_of(terms: Any, params: Any, first: int = 0, step: int = 1) -> Iterator[Any]:
+    """Yield the rows and the Jacobian of every block, or of each `step`-th one."""
     for term in terms:
         for block in range(first, term.num_blocks, step):
             yield compiled_jacobian(term, params, jnp.asarray(block, jnp.int32))
-
-
-def _scaled(blocks: Iterator[Any], factor: float) -> Iterator[Any]:
-    for rows, jacobian in blocks:
-        yield factor * rows, factor * jacobian
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +71,8 @@ class Choice:
 
     `estimate` is the distance from the present solution to the undamped step of all
     columns, `noise` the sampling error of that step, `total` the expected error of the
-    chosen candidate. All are relative to the norm of the solution.
+    chosen candidate. All are relative to the norm of that step's solution: the present
+    one may be of any size.
     """
 
     candidate: Candidate
@@ -93,7 +87,9 @@ class Choice:
 
         An estimate below twice its own sampling error says nothing.
         """
-        return bool(max(self.total, self.noise) < 0.5 * self.estimate)
+        sizes = (self.total, self.noise, self.estimate)
+        is_finite = all(map(math.isfinite, sizes))
+        return is_finite and max(self.total, self.noise) < 0.5 * self.estimate
 
     @property
     def is_reliable(self) -> bool:
@@ -107,8 +103,6 @@ def choose_step(
     counts: tuple[int, ...],
     values_fn: Callable[[Any], Values],
     change: Values,
-    *,
-    is_full: bool = False,
 ) -> Choice:
     """Choose among leading columns and ridges; `values_fn` returns the fields.
 
@@ -119,31 +113,32 @@ def choose_step(
     the latter.
     """
     vector, rebuild = flatten(params)
-    now = values_fn(params)
-    scale = float(np.linalg.norm(now)) or 1.0
-    norm = lambda values: float(np.linalg.norm(values)) / scale
 
     def solve(triangle, count, ridge):
         step = jnp.asarray(triangle.damped(count, ridge).step(), vector.dtype)
         found = rebuild(vector + step)
         return found, values_fn(found)
 
-    def candidate(count, ridge, target):
+    least_damped = counts[-1], RIDGES[0]
+    target = solve(halves.both, *least_damped)[1]
+    scale = float(np.linalg.norm(target)) or 1.0
+    norm = lambda values: float(np.linalg.norm(values)) / scale
+
+    def candidate(count, ridge):
         found, values = solve(halves.both, count, ridge)
         first = solve(halves.first, count, ridge)[1]
         second = solve(halves.second, count, ridge)[1]
-        distance = 0.0 if target is None else norm(values - target)
         noise = norm(first - second) / 2
-        return Candidate(count, ridge, found, noise, distance), values
+        return Candidate(count, ridge, found, noise, norm(values - target))
 
-    best, target = candidate(counts[-1], RIDGES[0], None)
-    noise, estimate = max(best.noise, norm(change) / 2), norm(now - target)
+    best, estimate = candidate(*least_damped), norm(values_fn(params) - target)
+    noise = max(best.noise, norm(change) / 2)
     best = dataclasses.replace(best, noise=noise)
     found = [best]
-    if not noise < _CLEAR * estimate or is_full:
+    if not noise < _CLEAR * estimate:
         others = [(count, ridge) for count in counts for ridge in RIDGES]
         for count, ridge in others[: -len(RIDGES)] + others[1 - len(RIDGES) :]:
-            found.append(candidate(count, ridge, target)[0])
+            found.append(candidate(count, ridge))
     total = lambda one: one.noise + max(0.0, one.distance - noise)
     finite = [one for one in found if np.isfinite(total(one))]
     best = min(finite, key=total, default=best)
@@ -169,7 +164,7 @@ def data_noise(
     vector, rebuild = flatten(candidate.params)
     step = np.asarray(vector - flatten(params)[0])
     gradients = np.zeros((vector.size, _NUM_SIGNS), vector.dtype)
-    for rows, jacobian in _blocks(terms, params, 0, 1):
+    for rows, jacobian in blocks_of(terms, params):
         left = np.asarray(rows) + np.asarray(jacobian) @ step
         signs = generator.choice((-1.0, 1.0), (left.size, _NUM_SIGNS))
         gradients += num_repeats * np.asarray(jacobian).T @ (signs * left[:, None])

@@ -44,14 +44,19 @@ def draw_term(
         if directions is not None and draws.leverage > 0:
             leverage = np.asarray(leverage_of(term, params, directions, pool))
         probability = draws.probabilities(sizes, leverage)
-        key = jax.random.key(int(generator.integers(2**31)))
-        drawn = Stratified().ids(jnp.asarray(probability), num_points, key=key)
+        number = jnp.asarray(generator.integers(2**31))
+        drawn = _draw_ids(jnp.asarray(probability), num_points, number)
         ids = generator.permutation(np.asarray(drawn))
         root = np.sqrt(1 / (count * probability[ids]))
     rows = jax.tree.map(lambda leaf: leaf[ids], pool)
     dtype, size = evaluator.dtype, block_size_of(len(ids))
     weights = jnp.asarray(root, dtype)
     return PointTerm(term, rows, weights, jnp.asarray(weight, dtype), size)
+
+
+@eqx.filter_jit
+def _draw_ids(probability: Any, num_points: int, seed: Any) -> Any:
+    return Stratified().ids(probability, num_points, key=jax.random.key(seed))
 
 
 def block_size_of(num_points: int, most: int = 1024) -> int:

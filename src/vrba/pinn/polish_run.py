@@ -32,6 +32,7 @@ from .polisher import (
     Polisher,
     PolishInfo,
     PolishState,
+    Rounds,
     polished_evaluator,
     polished_network,
     trained_parts,
@@ -55,12 +56,17 @@ class PolishRun:
     num_growths: int
     steps: list[dict[str, Any]]
     stop_reason: StopReason | None = None
+    begun: Rounds | None = None  # rounds of the next step
 
     @staticmethod
-    def new(make_polisher: Callable[[int], Polisher]) -> "PolishRun":
-        """A stage before its first step."""
-        polisher = make_polisher(0)
-        return PolishRun(make_polisher, polisher, polisher.init(), 0, [])
+    def new(
+        make_polisher: Callable[[int], Polisher],
+        polisher: Polisher | None = None,
+        begun: Rounds | None = None,
+    ) -> "PolishRun":
+        """A stage before its first step, of which some rounds may exist already."""
+        polisher = make_polisher(0) if polisher is None else polisher
+        return PolishRun(make_polisher, polisher, polisher.init(), 0, [], begun=begun)
 
     @property
     def is_accepted(self) -> bool:
@@ -123,7 +129,8 @@ def run_polish(
             if run.stop_reason is not None:
                 break
             start = clock()
-            run.state, info = run.polisher.step(run.state)
+            run.state, info = run.polisher.step(run.state, run.begun)
+            run.begun = None
             found = _describe(run, info, reference)
             found |= {"seconds": clock() - seconds, "step_seconds": clock() - start}
             run.steps.append(found)

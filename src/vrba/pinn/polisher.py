@@ -1,5 +1,6 @@
 """Steps of the linear stage: Gauss-Newton around the trained network."""
 
+import dataclasses
 import math
 import time
 from typing import Any
@@ -13,12 +14,20 @@ from jaxtyping import Array, Float, Int
 from ..core import flatten
 from ..fields import choose_block_size, downward_closure
 from ..models import Polished, linear_parts, polish
-from ..optim import Damped, PointTerm
+from ..optim import Damped, LeastSquares, PointTerm, StreamedQR, jacobian_blocks
 from ..problems import EQUATIONS, NetworkWithUnknowns, split_unknowns
 from ..runs import random_stream
 from .evaluator import Evaluator, Rows
 from .polish import Polish
-from .polish_choice import RIDGES, Choice, Halves, choose_step, data_noise
+from .polish_choice import (
+    RIDGES,
+    Candidate,
+    Choice,
+    Halves,
+    blocks_of,
+    choose_step,
+    data_noise,
+)
 from .polish_points import draw_term
 from .recipe import embedding_of
 from .singular import singular_functions, with_singular
@@ -50,6 +59,21 @@ class PolishInfo(eqx.Module):
     data_noise: float
     seconds: dict[str, float]
     rounds: list[Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Rounds:
+    """The rows of some rounds of points, and the solution after each round.
+
+    Every round has all rows of finite sets of data: `finite`, with their triangle.
+    """
+
+    halves: Halves
+    finite: list[PointTerm]
+    triangle: StreamedQR | None
+    directions: Any  # for the leverage of the next round; `None` without
+    solutions: list[Any]
+    seconds: dict[str, float]
 
 
 class Polisher(eqx.Module):
@@ -93,13 +117,18 @@ class Polisher(eqx.Module):
         """The number of coefficients."""
         return sum(leaf.size for leaf in jax.tree.leaves(self.trained))
 
+    @property
+    def num_rounds(self) -> int:
+        """The number of rounds; another round of a finite set adds nothing."""
+        return 1 if EQUATIONS in self.finite_pools else self.settings.num_rounds
+
     def num_points(self, name: str) -> int:
         """The number of points of a term in one round."""
         num_equations = len(self.evaluator.terms[EQUATIONS].residual.labels)
         rows = self.settings.rows_per_column * self.num_columns
-        count = rows / num_equations / self.settings.num_rounds
+        count = rows / num_equations / self.num_rounds
         if name != EQUATIONS:
-            least = _MIN_CONDITION_POINTS / self.settings.num_rounds
+            least = _MIN_CONDITION_POINTS / self.num_rounds
             return 2 * math.ceil(max(count / 8, least) / 2)
         return _ROUND_POINTS * math.ceil(count / _ROUND_POINTS)
 
@@ -125,55 +154,98 @@ class Polisher(eqx.Module):
         directions = jnp.pad(state.directions, ((0, 0), (0, missing)))
         return PolishState(params, directions, state.num_steps)
 
-    def step(
-        self, state: PolishState, *, is_full: bool = False
-    ) -> tuple[PolishState, PolishInfo]:
-        """One Gauss-Newton step; a step that is not accepted keeps the solution."""
-        params, number = state.params, int(state.num_steps)
-        vector, rebuild = flatten(params)
-        halves = Halves.empty(self.num_columns, vector.dtype)
-        present, seconds = params, {"draw": 0.0, "factor": 0.0, "choose": 0.0}
-        directions, rounds = state.directions if number else None, []
-        shared = []
-        for round_number in range(self.settings.num_rounds):
-            begun = time.monotonic()
-            seed = (3, number, round_number)
-            trees = None if directions is None else jax.vmap(rebuild)(directions)
-            terms = self._draw(present, trees, seed)
-            drawn = time.monotonic()
-            finite = [name for name in self.finite_pools if name != EQUATIONS]
-            shared = [terms.pop(name) for name in finite]
-            halves = halves.absorb(terms.values(), shared, params)
-            damped = halves.both.damped(None, RIDGES[0])
-            present = rebuild(vector + jnp.asarray(damped.step(), vector.dtype))
-            directions = self._directions(damped, seed)
-            rounds.append(present)
-            seconds["draw"] += drawn - begun
-            seconds["factor"] += time.monotonic() - drawn
+    def begin(self, state: PolishState) -> Rounds:
+        """The rounds of a step before the first."""
+        seconds, params = {"draw": 0.0, "factor": 0.0}, state.params
+        halves = Halves.empty(self.num_columns, self.evaluator.dtype)
+        directions = state.directions if int(state.num_steps) else None
+        names = [name for name in self.finite_pools if name != EQUATIONS]
+        finite = self._draw(names, params, None, (3, int(state.num_steps), 0))
+        triangle = halves.both.absorb(blocks_of(finite, params)) if finite else None
+        return Rounds(halves, finite, triangle, directions, [], seconds)
+
+    def add_round(self, state: PolishState, rounds: Rounds) -> Rounds:
+        """Draw points, factorise their rows, and solve."""
         begun = time.monotonic()
-        values = [self._values(each) for each in rounds[-2:]]
-        change = values[-1] - values[0]
-        choice = choose_step(
-            halves, params, self._counts(), self._values, change, is_full=is_full
+        vector, rebuild = flatten(state.params)
+        seed = (3, int(state.num_steps), len(rounds.solutions))
+        directions = rounds.directions
+        trees = None if directions is None else jax.vmap(rebuild)(directions)
+        present = rounds.solutions[-1] if rounds.solutions else state.params
+        names = [
+            name
+            for name in self.evaluator.terms
+            if name == EQUATIONS or name not in self.finite_pools
+        ]
+        terms = self._draw(names, present, trees, seed)
+        drawn = time.monotonic()
+        halves = rounds.halves.absorb(terms, rounds.triangle, state.params)
+        damped = halves.both.damped(None, RIDGES[0])
+        present = rebuild(vector + jnp.asarray(damped.step(), vector.dtype))
+        seconds = {
+            "draw": rounds.seconds["draw"] + drawn - begun,
+            "factor": rounds.seconds["factor"] + time.monotonic() - drawn,
+        }
+        return dataclasses.replace(
+            rounds,
+            halves=halves,
+            directions=self._directions(damped, seed),
+            solutions=[*rounds.solutions, present],
+            seconds=seconds,
         )
-        noise = self._data_noise(shared, halves, params, choice, number)
-        seconds["choose"] = time.monotonic() - begun
-        loss = halves.both.square_sum / self.settings.num_rounds
+
+    def step(
+        self, state: PolishState, begun: Rounds | None = None
+    ) -> tuple[PolishState, PolishInfo]:
+        """One Gauss-Newton step; a step that is not accepted keeps the solution.
+
+        `begun` holds rounds of this step that exist already.
+        """
+        rounds = self.begin(state) if begun is None else begun
+        while len(rounds.solutions) < self.num_rounds:
+            rounds = self.add_round(state, rounds)
+        start, halves, params = time.monotonic(), rounds.halves, state.params
+        values = [self._values(each) for each in rounds.solutions[-2:]]
+        change = values[-1] - values[0]
+        choice = choose_step(halves, params, self._counts(), self._values, change)
+        noise = self._data_noise(state, rounds, choice.candidate)
+        seconds = rounds.seconds | {"choose": time.monotonic() - start}
+        loss = halves.both.square_sum / self.num_rounds
         remainder = self._remainder(params, choice.candidate.params)
         params = choice.candidate.params if choice.is_accepted else params
-        state = PolishState(params, directions, state.num_steps + 1)
-        return state, PolishInfo(choice, loss, remainder, noise, seconds, rounds)
+        state = PolishState(params, rounds.directions, state.num_steps + 1)
+        return state, PolishInfo(
+            choice, loss, remainder, noise, seconds, rounds.solutions
+        )
 
     def _data_noise(
-        self, terms: Any, halves: Halves, params: Any, choice: Choice, number: int
+        self, state: PolishState, rounds: Rounds, candidate: Candidate
     ) -> float:
         """The error that finite sets of data cause; zero without any."""
-        if not terms:
+        if not rounds.finite:
             return 0.0
-        generator = np.random.default_rng((*self.entropy, 3, number, 98))
-        candidate, repeats = choice.candidate, self.settings.num_rounds
         return data_noise(
-            terms, halves, repeats, params, candidate, self._values, generator
+            rounds.finite,
+            rounds.halves,
+            self.num_rounds,
+            state.params,
+            candidate,
+            self._values,
+            np.random.default_rng((*self.entropy, 3, int(state.num_steps), 98)),
+        )
+
+    def held_out_loss(self, state: PolishState, rounds: Rounds) -> float:
+        """The linearised loss of the solution of some rounds, on other points.
+
+        It measures the columns, also where the equations are not linear.
+        """
+        seed = (3, int(state.num_steps), self.num_rounds)
+        terms = self._draw(list(self.evaluator.terms), state.params, None, seed)
+        before, after = flatten(state.params)[0], flatten(rounds.solutions[-1])[0]
+        objective = LeastSquares(*terms)
+        return sum(
+            float(jnp.sum((rows + jacobian @ (after - before)) ** 2))
+            for rows, jacobian in jacobian_blocks(objective, state.params)
         )
 
     def _remainder(self, before: Any, after: Any) -> float:
@@ -196,11 +268,12 @@ class Polisher(eqx.Module):
         return np.asarray(self.evaluator.residual(params, EQUATIONS, rows))
 
     def _draw(
-        self, params: Any, directions: Any, seed: tuple[int, ...]
-    ) -> dict[str, PointTerm]:
-        """New points of every term; a finite set is used as a whole."""
-        terms = {}
-        for k, (name, term) in enumerate(self.evaluator.terms.items()):
+        self, names: list[str], params: Any, directions: Any, seed: tuple[int, ...]
+    ) -> list[PointTerm]:
+        """New points of these terms; a finite set is used as a whole."""
+        terms, numbers = [], {name: k for k, name in enumerate(self.evaluator.terms)}
+        for name in names:
+            term, k = self.evaluator.terms[name], numbers[name]
             count = self.num_points(name)
             pool = self.finite_pools.get(name)
             if pool is None:
@@ -208,7 +281,7 @@ class Polisher(eqx.Module):
                 found = term.residual.sample(size, seed=self._integer(*seed, k, 0))
                 cast = lambda part: jnp.asarray(part, self.evaluator.dtype)
                 pool = jax.tree.map(cast, tuple(found))
-            terms[name] = draw_term(
+            drawn = draw_term(
                 self.evaluator,
                 name,
                 params,
@@ -218,6 +291,7 @@ class Polisher(eqx.Module):
                 directions,
                 seed=np.random.SeedSequence((*self.entropy, *seed, k, 1)),
             )
+            terms.append(drawn)
         return terms
 
     def _directions(self, damped: Damped, seed: tuple[int, ...]) -> Any:
