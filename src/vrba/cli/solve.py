@@ -106,6 +106,7 @@ def _check_resumed(flags: Solve) -> None:
     given = {"--init-from": flags.init_from, "--out": flags.out}
     given |= {"--seed": flags.seed or None, "--dtype": flags.recipe.dtype}
     given |= {"--seeds": flags.seeds - 1 or None}
+    given |= {"--no-polish": flags.no_polish or None}
     sizes = ("recipe", "points", "pool", "width", "depth")
     given |= {f"--{name}": getattr(flags.recipe, name) for name in sizes}
     wrong = [name for name, value in given.items() if value is not None]

@@ -8,13 +8,14 @@ other points goes on. All scales have the same shapes, so one program serves the
 import dataclasses
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..problems import Reference
-from ..runs import Logger, RunFolder
+from ..runs import Logger, watch_signals
 from .polish import Polish
+from .polish_files import PolishFiles
 from .polish_run import PolishRun, run_polish
 from .polisher import Polisher, Rounds
 from .trainer import Trainer
@@ -43,8 +44,9 @@ class Attempt(NamedTuple):
 
 def run_one_shot(
     trainer: Trainer,
+    origin: dict[str, Any],
     logger: Logger,
-    folder: RunFolder | None,
+    files: PolishFiles,
     *,
     reference: Reference | None,
     seconds: float,
@@ -53,14 +55,18 @@ def run_one_shot(
 ) -> PolishRun:
     """Fit features of the best of a few scales, until the tolerance is met or a step
     does not help."""
-    begun = time.monotonic()
-    best = min((attempt(trainer, gain) for gain in GAINS), key=lambda one: one.loss)
+    begun, tried = time.monotonic(), []
+    with watch_signals() as flag:
+        for gain in GAINS:
+            tried.append(attempt(trainer, gain))
+            if flag.is_set:
+                break
+    best = min(tried, key=lambda one: one.loss)
     seconds += time.monotonic() - begun
     return run_polish(
-        PolishRun.new(best.make_polisher, best.polisher, best.begun),
-        0,
+        PolishRun.new(best.make_polisher, origin, best.polisher, best.begun),
         logger,
-        folder,
+        files,
         reference=reference,
         seconds=seconds,
         max_seconds=max_seconds,

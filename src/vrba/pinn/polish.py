@@ -7,7 +7,14 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
-from ..core import InputError, check_between, check_count, check_least, check_positive
+from ..core import (
+    InputError,
+    check_between,
+    check_count,
+    check_kind,
+    check_least,
+    check_positive,
+)
 
 _MIN_SECONDS = 15.0  # compilation and one step of a small network
 
@@ -92,6 +99,11 @@ class Polish(eqx.Module):
     time_share: float = 0.5
 
     def __check_init__(self):
+        check_kind(
+            draws=(self.draws, PolishDraws),
+            has_tangent=(self.has_tangent, bool),
+            has_singular=(self.has_singular, bool),
+        )
         check_count(
             num_features=self.num_features,
             max_steps=self.max_steps,
@@ -102,6 +114,11 @@ class Polish(eqx.Module):
         check_least(max_growths=(self.max_growths, 0))
         check_between(time_share=(self.time_share, 0.0, 1.0))
         check_positive(rows_per_column=self.rows_per_column, gain=self.gain)
+        if self.num_features > self.max_columns:
+            raise InputError(
+                f"`num_features` must be at most {self.max_columns}, `max_columns`, "
+                f"got {self.num_features}: raise `max_columns` too."
+            )
 
 
 def why_left_out(

@@ -1,4 +1,4 @@
-"""The linear stage of a run: its steps, its time, its files, and what it reports."""
+"""The linear stage of a run: its steps, its time, and what it reports."""
 
 import dataclasses
 import math
@@ -6,41 +6,17 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..core import BrokenFileError, describe, rebuild
+from ..core import describe
 from ..problems import Reference
-from ..runs import (
-    POLISH_STEP,
-    Logger,
-    RunFolder,
-    StopFlag,
-    StopReason,
-    load_header,
-    load_tree,
-    save_tree,
-    watch_signals,
-)
+from ..runs import POLISH_STEP, Logger, StopFlag, StopReason, watch_signals
 from .accuracy import relative_error
-from .evaluator import Evaluator
-from .polish import Polish
-from .polisher import (
-    NUM_DIRECTIONS,
-    Polisher,
-    PolishInfo,
-    PolishState,
-    Rounds,
-    polished_evaluator,
-    polished_network,
-    trained_parts,
-)
-from .recipe import known_classes
+from .polish_files import PolishFiles, PolishResult, evaluator_of, fingerprint
+from .polisher import Polisher, PolishInfo, PolishState, Rounds
 from .trainer import Trainer
 
-POLISHED = "polished"  # the file of the checkpoint
 _ROUNDING = 16 * float(np.finfo(np.float64).eps)  # no estimate is smaller
 _GROWTH_SECONDS = 10.0  # compilation after a growth
 _FIRST_SHARE = 0.5  # of the first step: what is not compilation
@@ -48,79 +24,95 @@ _FIRST_SHARE = 0.5  # of the first step: what is not compilation
 
 @dataclasses.dataclass
 class PolishRun:
-    """The steps of one linear stage so far."""
+    """The steps of one linear stage so far.
+
+    `origin` says what the stage belongs to: `step` of training, `trained`, a checksum
+    of the network, the `limit` of the attempt, and earlier `attempts`.
+    """
 
     make_polisher: Callable[[int], Polisher]  # takes the number of growths
     polisher: Polisher
     state: PolishState
     num_growths: int
     steps: list[dict[str, Any]]
+    origin: dict[str, Any]
     stop_reason: StopReason | None = None
     begun: Rounds | None = None  # rounds of the next step
 
     @staticmethod
     def new(
         make_polisher: Callable[[int], Polisher],
+        origin: dict[str, Any],
         polisher: Polisher | None = None,
         begun: Rounds | None = None,
     ) -> "PolishRun":
         """A stage before its first step, of which some rounds may exist already."""
         polisher = make_polisher(0) if polisher is None else polisher
-        return PolishRun(make_polisher, polisher, polisher.init(), 0, [], begun=begun)
-
-    @property
-    def is_accepted(self) -> bool:
-        """Whether a step was taken, so that the polished network is selected."""
-        return any(step["is_accepted"] for step in self.steps)
+        state = polisher.init()
+        return PolishRun(make_polisher, polisher, state, 0, [], origin, None, begun)
 
     @property
     def seconds(self) -> float:
         """The time of all steps."""
         return self.steps[-1]["seconds"] if self.steps else 0.0
 
+    @property
+    def is_final(self) -> bool:
+        """Whether the whole run ends with the stage."""
+        ends = (StopReason.interrupted, StopReason.converged, StopReason.tolerance)
+        return self.stop_reason in ends
+
     def ends_with(self, trained: StopReason) -> StopReason:
         """Why the whole run ended, given why training ended."""
-        ends = (StopReason.interrupted, StopReason.converged, StopReason.tolerance)
-        found = self.stop_reason
-        return trained if found is None or found not in ends else found
+        is_told = self.is_final or self.stop_reason == StopReason.no_gain
+        return self.stop_reason if self.stop_reason and is_told else trained
 
-    def result(self) -> dict[str, Any]:
-        """The part of a run's result that the stage adds, as plain values."""
+    def result(self) -> PolishResult:
+        """The polished network, and what the stage adds to a run's result."""
+        network = self.polisher.network(self.state.params)
+        settings, step = self.polisher.settings, self.origin["step"]
+        evaluator, params = evaluator_of(network, self.polisher.evaluator, settings)
         if not self.steps:
-            return {}
+            return PolishResult(evaluator, params, {}, step)
         estimate, is_reliable = error_estimate(self.steps)
-        return {
+        result = {
             "estimated_error": estimate,
             "estimate_is_reliable": is_reliable,
             "polish": {
-                "is_selected": self.is_accepted,
+                "is_selected": any(one["is_accepted"] for one in self.steps),
                 "num_growths": self.num_growths,
-                "settings": describe(self.polisher.settings),
+                "settings": describe(settings),
                 "stop_reason": self.stop_reason,
                 "seconds": self.seconds,
                 "steps": self.steps,
             },
         }
+        return PolishResult(evaluator, params, result, step)
 
-    def solution(self) -> tuple[Evaluator, Any]:
-        """An evaluator of the polished network, and all its parameters."""
-        network = self.polisher.network(self.state.params)
-        return evaluator_of(network, self.polisher.evaluator, self.polisher.settings)
+    def save(self, files: PolishFiles, seconds: float) -> None:
+        """Write what the next step needs, `seconds` after the start of the run."""
+        header = self.origin | {
+            "num_growths": self.num_growths,
+            "settings": describe(self.polisher.settings),
+            "steps": self.steps,
+            "stop_reason": self.stop_reason,
+            "end": seconds,
+        }
+        files.save_stage(header, self.polisher.network(self.state.params), self.state)
 
 
 def run_polish(
     run: PolishRun,
-    num_steps: int,
     logger: Logger,
-    folder: RunFolder | None,
+    files: PolishFiles,
     *,
     reference: Reference | None,
     seconds: float,
     max_seconds: float,
     tolerance: float | None = None,
 ) -> PolishRun:
-    """Polish the network selected after `num_steps` steps, which took `seconds`."""
-    logger.rewind(num_steps, len(run.steps))
+    """Polish a network, whose training took `seconds`."""
+    logger.rewind(run.origin["step"], len(run.steps))
     before, begun = seconds + run.seconds, time.monotonic()
     clock = lambda: before + time.monotonic() - begun
     with watch_signals() as flag:
@@ -134,14 +126,14 @@ def run_polish(
             found = _describe(run, info, reference)
             found |= {"seconds": clock() - seconds, "step_seconds": clock() - start}
             run.steps.append(found)
-            entry = _entry(run, info, num_steps, seconds)
+            entry = _entry(run, info, seconds)
             if not info.choice.is_accepted and not is_converged(run.steps):
                 _grow(run, clock(), max_seconds)
-            _save(run, num_steps, folder)
-            logger.add(entry)
+            logger.add(entry)  # before the file: `rewind` drops it again
+            run.save(files, clock())
             left = max_seconds - clock()
             logger.report(entry, max(0.0, left) if math.isfinite(left) else 0.0)
-    _save(run, num_steps, folder)
+    run.save(files, clock())
     return run
 
 
@@ -163,7 +155,7 @@ def _stop_reason(
         if is_converged(run.steps):
             return StopReason.converged
         if not last["is_accepted"] and last["num_growths"] == run.num_growths:
-            return StopReason.no_improvement
+            return StopReason.no_gain
         if seconds + _next_seconds(run, last) > max_seconds:
             return StopReason.time
     if len(run.steps) >= run.polisher.settings.max_steps:
@@ -218,15 +210,13 @@ def _describe(
     return found
 
 
-def _entry(
-    run: PolishRun, info: PolishInfo, num_steps: int, seconds: float
-) -> dict[str, Any]:
+def _entry(run: PolishRun, info: PolishInfo, seconds: float) -> dict[str, Any]:
     """The entry of the log after a step."""
     last = run.steps[-1]
     evaluator, params = run.polisher.evaluator, run.state.params
     residual = run.polisher.residual(params)
     entry = {
-        "step": num_steps,
+        "step": run.origin["step"],
         POLISH_STEP: len(run.steps),
         "seconds": round(seconds + last["seconds"], 3),
         "loss": info.loss,
@@ -260,87 +250,23 @@ def is_converged(steps: list[dict[str, Any]]) -> bool:
     return error_estimate(steps)[0] == _ROUNDING or steps[-1]["estimate"] < _ROUNDING
 
 
-def _save(run: PolishRun, num_steps: int, folder: RunFolder | None) -> None:
-    if folder is None:
-        return
-    header = {
-        "step": num_steps,
-        "num_growths": run.num_growths,
-        "settings": describe(run.polisher.settings),
-        "steps": run.steps,
-        "stop_reason": run.stop_reason,
-    }
-    tree = {"params": run.solution()[1], "directions": run.state.directions}
-    save_tree(folder.checkpoint(POLISHED), tree, header)
-
-
-def save_polished(folder: RunFolder, params: Any, result: dict[str, Any]) -> None:
-    """Write the network of a stage that is over, with the part of the result that
-    `PolishRun.result` made."""
-    stage = result["polish"]
-    columns = stage["steps"][-1]["num_columns"]
-    directions = jnp.zeros((NUM_DIRECTIONS, columns), jax.tree.leaves(params)[0].dtype)
-    names = ("num_growths", "settings", "steps", "stop_reason")
-    header = {"step": result["step"]} | {name: stage[name] for name in names}
-    tree = {"params": params, "directions": directions}
-    save_tree(folder.checkpoint(POLISHED), tree, header)
-
-
-def result_before_polish(result: dict[str, Any]) -> dict[str, Any]:
-    """The result of training alone."""
-    added = ("before_polish", "estimated_error", "estimate_is_reliable", "polish")
-    kept = {key: value for key, value in result.items() if key not in added}
-    return kept | result["before_polish"]
-
-
 def begin_polish(
-    trainer: Trainer, trained: Any, num_steps: int, folder: RunFolder | None
+    trainer: Trainer, trained: Any, files: PolishFiles, origin: dict[str, Any]
 ) -> PolishRun:
-    """The stage that the folder holds for this step of training, or a new one."""
+    """The stage that the files hold for this network, or a new one."""
     settings: Any = trainer.recipe.polish
     make_polisher = lambda number: Polisher(
         settings, trainer.evaluator, trained, trainer.pools, number
     )
-    try:
-        header = {} if folder is None else load_header(folder.checkpoint(POLISHED))
-    except (FileNotFoundError, BrokenFileError):
-        header = {}  # the stage begins again
-    is_same = header.get("settings") == describe(settings)
-    if folder is None or not is_same or header.get("step") != num_steps:
-        return PolishRun.new(make_polisher)
+    header = files.stage_at(origin["step"], trained, describe(settings))
+    origin = origin | {"trained": fingerprint(trained)}
+    if not header:
+        return PolishRun.new(make_polisher, origin)
     polisher = make_polisher(header["num_growths"])
-    params, directions = _load(folder, polisher.network(polisher.trained))
-    count = jnp.asarray(len(header["steps"]), jnp.int32)
-    state = PolishState(polisher.linear_part(params), directions, count)
-    ends = (StopReason.converged, StopReason.no_improvement)
+    arrays = files.stage_arrays(polisher.network(polisher.trained))
+    steps, number = header["steps"], header["num_growths"]
+    count = jnp.asarray(len(steps), jnp.int32)
+    state = PolishState(polisher.linear_part(arrays[0]), arrays[1], count)
+    ends = (StopReason.converged, StopReason.no_gain)
     stop_reason = next((end for end in ends if end == header["stop_reason"]), None)
-    number, steps = header["num_growths"], header["steps"]
-    return PolishRun(make_polisher, polisher, state, number, steps, stop_reason)
-
-
-def load_polished(folder: RunFolder, evaluator: Evaluator) -> tuple[Evaluator, Any]:
-    """An evaluator of the polished network in a folder, and all its parameters."""
-    header = load_header(folder.checkpoint(POLISHED))
-    settings: Any = rebuild(header["settings"], known_classes())
-    params = evaluator.initial_params()
-    network = polished_network(settings, evaluator, params, header["num_growths"])
-    return evaluator_of(network, evaluator, settings)[0], _load(folder, network)[0]
-
-
-def evaluator_of(
-    network: Any, evaluator: Evaluator, settings: Polish
-) -> tuple[Evaluator, Any]:
-    """An evaluator of a polished network, and all its parameters."""
-    params, skeleton = eqx.partition(network, eqx.is_inexact_array)
-    return polished_evaluator(settings, evaluator, skeleton), params
-
-
-def _load(folder: RunFolder, network: Any) -> tuple[Any, Any]:
-    """The parameters of a polished network and the directions in a folder."""
-    params = eqx.filter(network, eqx.is_inexact_array)
-    linear = eqx.filter(params, trained_parts(network))
-    columns = sum(leaf.size for leaf in jax.tree.leaves(linear))
-    directions = jnp.zeros((NUM_DIRECTIONS, columns), jax.tree.leaves(params)[0].dtype)
-    template = {"params": params, "directions": directions}
-    tree, _ = load_tree(folder.checkpoint(POLISHED), template)
-    return tree["params"], tree["directions"]
+    return PolishRun(make_polisher, polisher, state, number, steps, origin, stop_reason)

@@ -150,6 +150,8 @@ def default_recipe(
         changes["polish"] = (
             Polish(max_growths=2, max_steps=10) if is_timed else Polish()
         )
+    if changes["polish"] is not None:
+        check_kind(polish=(changes["polish"], Polish))
     share = training_share(changes["polish"], changes.get("dtype", "float64"), minutes)
     training = None if minutes is None else share * minutes
     recipe = _chosen_recipe(problem, training, optimizer, model)

@@ -11,8 +11,15 @@ from .solution import Solution
 
 
 def best_of(solutions: Sequence[Solution]) -> int:
-    """Index of the lowest score on held-out points, which uses no reference."""
-    return min(range(len(solutions)), key=lambda k: solutions[k].result["score"])
+    """Index of the best solution, without a reference.
+
+    It has the lowest estimated error. Unless all estimates are reliable, it has the
+    lowest score on held-out points.
+    """
+    results = [solution.result for solution in solutions]
+    has_estimates = all(one.get("estimate_is_reliable", False) for one in results)
+    name = "estimated_error" if has_estimates else "score"
+    return min(range(len(results)), key=lambda k: results[k][name])
 
 
 def disagreement(solutions: Sequence[Solution]) -> float:
@@ -61,5 +68,5 @@ def sentence_of_seeds(solutions: Sequence[Solution]) -> str:
     return (
         f"{text} {len(solutions)} seeds disagree by {disagreement(solutions):.2e} "
         "(largest relative L2 distance between two solutions), an indicator of "
-        "accuracy. This is the seed with the lowest residual."
+        "accuracy. This is the best of them by estimated error or residual."
     )

@@ -41,7 +41,12 @@ from .accuracy import (
 )
 from .evaluator import Evaluator
 from .export import write_grid
-from .polish_run import load_polished, result_before_polish, save_polished
+from .polish_files import (
+    PolishResult,
+    load_polished,
+    result_before_polish,
+    save_polished,
+)
 from .pools import make_held_out
 from .recipe import Recipe, known_classes, with_max_steps
 
@@ -194,7 +199,9 @@ class Solution(eqx.Module):
         iterates = (trained.params, trained.last_params)
         if self.before_polish is not None:
             folder.check_free()
-            save_polished(folder, self.params, self.result)
+            described = self.result["manifest"]["problem"]
+            step = self.result["step"]
+            save_polished(folder, self.params, self.result, step, described)
         save_complete(folder, self.result, self.record, iterates)
         return folder.path
 
@@ -230,7 +237,7 @@ class Solution(eqx.Module):
         if not result.get("polish", {}).get("is_selected"):
             return trained
         with use_precision(evaluator.recipe.dtype):
-            return _polished(trained, *load_polished(folder, evaluator))
+            return _polished(trained, load_polished(folder, evaluator))
 
     def summary(self) -> dict[str, Any]:
         """The result as plain values."""
@@ -311,7 +318,7 @@ class Solution(eqx.Module):
             )
 
 
-def _polished(trained: Solution, evaluator: Evaluator, params: Any) -> Solution:
+def _polished(trained: Solution, found: PolishResult) -> Solution:
     """The solution after the linear stage; `trained` has its result."""
     result, record, path = trained.result, trained.record, trained.run
     before = Solution(
@@ -322,7 +329,8 @@ def _polished(trained: Solution, evaluator: Evaluator, params: Any) -> Solution:
         result_before_polish(result),
         path,
     )
-    return Solution(evaluator, params, params, record, result, path, before)
+    params = found.params
+    return Solution(found.evaluator, params, params, record, result, path, before)
 
 
 def evaluator_from(

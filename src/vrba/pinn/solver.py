@@ -30,7 +30,7 @@ from .accuracy import errors_of, measure_residuals, reference_of, residual_resul
 from .evaluator import Evaluator
 from .measurements import Measurements
 from .polish import why_left_out
-from .polish_run import PolishRun
+from .polish_files import PolishResult
 from .recipe import Recipe, default_recipe, with_max_steps
 from .snapshot import figure_arrays
 from .solution import Solution, evaluator_from
@@ -52,7 +52,7 @@ def solve(
     callback: AbstractCallback | None = None,
     save_every: float = 60.0,
     diagnose: float | int = 0.05,
-    tolerance: float | None = None,
+    tolerance: float | np.number | None = None,
     command: str | None = None,
 ) -> Solution:
     """Solve a problem within `minutes`, or within the steps of the recipe.
@@ -71,6 +71,7 @@ def solve(
     """
     seed = cast(int, describe(seed))  # numbers of numpy as plain ones
     minutes = cast(float | None, describe(minutes))
+    tolerance = cast(float | None, describe(tolerance))
     _check_options(minutes, resume, init_from)
     init_from = init_from and (init_from.before_polish or init_from)
     folder = None if run is None else RunFolder(run)
@@ -115,6 +116,11 @@ def _check_options(
         check_positive(minutes=minutes)
     if resume and init_from is not None:
         raise InputError("`init_from` cannot be used with `resume=True`.")
+    if init_from and init_from.before_polish and not init_from.result["step"]:
+        raise InputError(
+            "`init_from` was found in one shot, so its network was never trained: "
+            "leave it out, or give a solution of a run without `tolerance`."
+        )
 
 
 def _check_tolerance(
@@ -242,15 +248,15 @@ def _finish(run: Run, stages: Stages, reference: Reference | None) -> Solution:
     if reference is not None:
         result["errors"] = errors_of(evaluator, best, last, reference)
     if polished is not None:
-        result |= polished.result()
+        result |= polished.result
     minutes = run.manifest["minutes"]
     if note := why_left_out(recipe.polish, recipe.dtype, minutes):
         result["note"] = note
     folder, record = run.folder, run.logger.record
     path = None if folder is None else folder.path
     solution = Solution(evaluator, best, last, record, result, path)
-    if polished is not None and polished.is_accepted:
-        result["status"] = status_of(stages.stop_reason, len(polished.steps))
+    if polished is not None and polished.is_selected:
+        result["status"] = status_of(stages.stop_reason, 1)
         solution = _with_polish(solution, trainer, polished, reference)
     if folder is not None:
         header = {k: v for k, v in solution.result.items() if k != "manifest"}
@@ -262,11 +268,11 @@ def _finish(run: Run, stages: Stages, reference: Reference | None) -> Solution:
 def _with_polish(
     solution: Solution,
     trainer: Trainer,
-    polished: PolishRun,
+    polished: PolishResult,
     reference: Reference | None,
 ) -> Solution:
     """The solution after the linear stage, with the accuracy before and after it."""
-    evaluator, params = polished.solution()
+    evaluator, params = polished.evaluator, polished.params
     check = measure_residuals(evaluator, trainer.held_out, params)
     before = solution.result
     found = residual_result(evaluator, params, check)

@@ -27,15 +27,21 @@ class StopFlag:
         self.is_set = True
 
 
+_watching: StopFlag | None = None  # the flag of the main thread
+
+
 @contextmanager
 def watch_signals() -> Iterator[StopFlag]:
     """Set a flag at Ctrl-C, SIGTERM or when the terminal closes.
 
-    A second signal meets the program's own handlers again.
+    A second signal meets the program's own handlers again. Within another
+    `watch_signals` the flag is that of the outer one.
     """
-    flag = StopFlag()
-    if threading.current_thread() is not threading.main_thread():
-        yield flag
+    global _watching
+    flag = StopFlag() if _watching is None else _watching
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or flag is _watching:
+        yield flag if is_main else StopFlag()
         return
     names = [signal.SIGINT, signal.SIGTERM]
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
@@ -49,9 +55,11 @@ def watch_signals() -> Iterator[StopFlag]:
 
     for name in names:
         signal.signal(name, stop)
+    _watching = flag
     try:
         yield flag
     finally:
+        _watching = None
         for name, handler in before.items():
             signal.signal(name, handler)
 

@@ -12,6 +12,7 @@ class StopReason(enum.StrEnum):
     time = "time"
     no_descent = "no_descent"
     no_improvement = "no_improvement"
+    no_gain = "no_gain"
     tolerance = "tolerance"
     converged = "converged"
     interrupted = "interrupted"
@@ -33,6 +34,10 @@ _ADVICE = {
     StopReason.no_improvement: (
         "The validation error did not fall for `patience` checks. The selected iterate "
         "is the best; more data or a smaller network may do better."
+    ),
+    StopReason.no_gain: (
+        "The linear stage cannot improve this network. Resume with more minutes to "
+        "train it further."
     ),
     StopReason.tolerance: "The estimated error is below the tolerance.",
     StopReason.converged: (

@@ -1,0 +1,190 @@
+"""Files of the linear stage: what its next step needs, and the selected network."""
+
+import dataclasses
+import hashlib
+import math
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..core import BrokenFileError, is_same_description, rebuild
+from ..runs import (
+    RunFolder,
+    StopReason,
+    describe_problem,
+    load_header,
+    load_tree,
+    save_tree,
+)
+from .evaluator import Evaluator
+from .polish import Polish
+from .polisher import (
+    NUM_DIRECTIONS,
+    PolishState,
+    polished_evaluator,
+    polished_network,
+    trained_parts,
+)
+from .recipe import known_classes
+
+STAGE, POLISHED = "stage", "polished"  # in the folder of checkpoints
+
+
+@dataclasses.dataclass(frozen=True)
+class PolishResult:
+    """A polished network, and the part of a run's result that belongs to it.
+
+    `step` is the step of training before the stage.
+    """
+
+    evaluator: Evaluator
+    params: Any
+    result: dict[str, Any]
+    step: int
+
+    @property
+    def is_selected(self) -> bool:
+        """Whether a step was taken, so that the polished network is selected."""
+        return self.result.get("polish", {}).get("is_selected", False)
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """Smaller is better: reliable estimates first."""
+        is_uncertain = not self.result.get("estimate_is_reliable", False)
+        return is_uncertain, self.result.get("estimated_error", math.inf)
+
+    def or_better(self, other: "PolishResult | None") -> "PolishResult":
+        """Return the other one if it was selected and is estimated to be better."""
+        if other is None or not other.is_selected or self.rank <= other.rank:
+            return self
+        return other
+
+
+class PolishFiles:
+    """The files of the linear stage in a run folder, or nowhere without a folder.
+
+    Files of another problem, damaged and missing ones do not count.
+    """
+
+    def __init__(self, folder: RunFolder | None, evaluator: Evaluator):
+        self.folder, self.evaluator = folder, evaluator
+        self._problem = describe_problem(evaluator.formulation.problem)
+
+    def attempts(self, num_steps: int) -> list[dict[str, Any]]:
+        """The stages that ended, up to a step of training: their limits and times."""
+        header = self._header(STAGE)
+        if header.get("step", math.inf) > num_steps:
+            return []
+        last = {name: header[name] for name in ("step", "limit", "end")}
+        return [*header["attempts"], *([last] if _is_over(header) else [])]
+
+    def selected(self) -> PolishResult | None:
+        """The best result of the stages that ended."""
+        header, stage = self._header(POLISHED), self._header(STAGE)
+        is_going_on = stage.get("step") == header.get("step") and not _is_over(stage)
+        if self.folder is None or not header or is_going_on:
+            return None
+        return load_polished(self.folder, self.evaluator)
+
+    def save_selected(self, found: PolishResult) -> None:
+        """Write the best result."""
+        if self.folder is not None and found.is_selected:
+            save_polished(
+                self.folder, found.params, found.result, found.step, self._problem
+            )
+
+    def save_stage(
+        self, header: dict[str, Any], network: Any, state: PolishState
+    ) -> None:
+        """Write what the next step needs."""
+        if self.folder is None:
+            return
+        params = eqx.filter(network, eqx.is_inexact_array)
+        tree = {"params": params, "directions": state.directions}
+        header = header | {"problem": self._problem}
+        save_tree(self.folder.checkpoint(STAGE), tree, header)
+
+    def stage_at(self, step: int, trained: Any, settings: Any) -> dict[str, Any]:
+        """The header of the stage of a trained network with these settings, or none."""
+        header = self._header(STAGE)
+        wanted = {"step": step, "trained": fingerprint(trained), "settings": settings}
+        is_same = all(header.get(name) == value for name, value in wanted.items())
+        return header if is_same else {}
+
+    def stage_arrays(self, network: Any) -> tuple[Any, Any]:
+        """The parameters of the polished network, and the directions."""
+        folder: Any = self.folder
+        params = eqx.filter(network, eqx.is_inexact_array)
+        linear = eqx.filter(params, trained_parts(network))
+        columns = sum(leaf.size for leaf in jax.tree.leaves(linear))
+        dtype = jax.tree.leaves(params)[0].dtype
+        directions = jnp.zeros((NUM_DIRECTIONS, columns), dtype)
+        template = {"params": params, "directions": directions}
+        tree, _ = load_tree(folder.checkpoint(STAGE), template)
+        return tree["params"], tree["directions"]
+
+    def _header(self, name: str) -> dict[str, Any]:
+        if self.folder is None:
+            return {}
+        try:
+            header = load_header(self.folder.checkpoint(name))
+        except (FileNotFoundError, BrokenFileError):
+            return {}
+        is_same = is_same_description(header.get("problem"), self._problem)
+        return header if is_same else {}
+
+
+def _is_over(header: dict[str, Any]) -> bool:
+    return header.get("stop_reason") not in (None, StopReason.interrupted)
+
+
+def fingerprint(params: Any) -> str:
+    """A checksum of parameters."""
+    digest = hashlib.sha256()
+    for leaf in jax.tree.leaves(params):
+        digest.update(np.ascontiguousarray(leaf).tobytes())
+    return digest.hexdigest()
+
+
+def save_polished(
+    folder: RunFolder,
+    params: Any,
+    result: dict[str, Any],
+    step: int,
+    problem: dict[str, Any],
+) -> None:
+    """Write a polished network, with its part of a result."""
+    names = ("estimated_error", "estimate_is_reliable", "polish")
+    part = {name: result[name] for name in names}
+    header = {"result": part, "step": step, "problem": problem}
+    save_tree(folder.checkpoint(POLISHED), params, header)
+
+
+def load_polished(folder: RunFolder, evaluator: Evaluator) -> PolishResult:
+    """Read the polished network of a folder."""
+    header = load_header(folder.checkpoint(POLISHED))
+    result = header["result"]
+    settings: Any = rebuild(result["polish"]["settings"], known_classes())
+    start, number = evaluator.initial_params(), result["polish"]["num_growths"]
+    network = polished_network(settings, evaluator, start, number)
+    found, template = evaluator_of(network, evaluator, settings)
+    params, _ = load_tree(folder.checkpoint(POLISHED), template)
+    return PolishResult(found, params, result, header["step"])
+
+
+def evaluator_of(
+    network: Any, evaluator: Evaluator, settings: Polish
+) -> tuple[Evaluator, Any]:
+    """An evaluator of a polished network, and all its parameters."""
+    params, skeleton = eqx.partition(network, eqx.is_inexact_array)
+    return polished_evaluator(settings, evaluator, skeleton), params
+
+
+def result_before_polish(result: dict[str, Any]) -> dict[str, Any]:
+    """The result of training alone."""
+    added = ("before_polish", "estimated_error", "estimate_is_reliable", "polish")
+    kept = {key: value for key, value in result.items() if key not in added}
+    return kept | result["before_polish"]
