@@ -23,6 +23,7 @@ from vrba.pinn import (
     limits_of_attempts,
     one_shot,
 )
+from vrba.pinn.polish_run import meets
 from vrba.problems import Formulation
 from vrba.runs import POLISH_STEP, RunFolder, Silent, load_header
 
@@ -294,6 +295,22 @@ def test_another_scale_compiles_nothing(shot):
     finally:
         jax.monitoring.unregister_event_duration_listener(count)
     assert not any(num_compiled)
+
+
+@pytest.mark.parametrize(
+    ("is_accepted", "estimate", "noise", "expected", "is_met"),
+    [
+        (True, 1.0, 1e-9, 5e-9, True),
+        (True, 1.0, 1e-9, 5e-8, False),
+        (False, 8e-9, 1e-9, 1.0, True),
+        (False, 2e-9, 3e-9, 1.0, True),  # not reliable, but both are small
+        (False, 4e-9, 8e-9, 1.0, False),
+    ],
+)
+def test_a_tolerance_is_met(is_accepted, estimate, noise, expected, is_met):
+    step = {"is_accepted": is_accepted, "estimate": estimate, "noise": noise}
+    step |= {"expected": expected, "remainder": 0.0}
+    assert meets([step], 1e-8) == is_met
 
 
 def test_attempts_double_the_steps_or_the_time():

@@ -22,11 +22,11 @@ from .trainer import Trainer
 GAINS = (2.0, 4.0, 8.0)
 NUM_TRIED = 2  # rounds of points with every scale
 SHOT = Polish(
-    num_features=1000,
+    num_features=1500,
     max_growths=1,
     max_steps=8,
     num_rounds=3,
-    rows_per_column=6,
+    rows_per_column=4,
     pool_factor=4,
     has_tangent=False,
 )

@@ -157,8 +157,7 @@ def _stop_reason(
         return StopReason.interrupted
     last = run.steps[-1] if run.steps else None
     if last is not None:
-        estimate, is_reliable = error_estimate(run.steps)
-        if tolerance is not None and is_reliable and estimate <= tolerance:
+        if tolerance is not None and meets(run.steps, tolerance):
             return StopReason.tolerance
         if is_converged(run.steps):
             return StopReason.converged
@@ -251,6 +250,18 @@ def error_estimate(steps: list[dict[str, Any]]) -> tuple[float, bool]:
     names = ("expected", "remainder") if last["is_accepted"] else ("estimate", "noise")
     found = max(_ROUNDING, *(last[name] for name in names))
     return found, bool(last["noise"] < last["estimate"]) or found == _ROUNDING
+
+
+def meets(steps: list[dict[str, Any]], tolerance: float) -> bool:
+    """Whether the estimated error is reliable and below the tolerance.
+
+    After a step that was not taken, the distance to it and its own sampling error may
+    also be below the tolerance together.
+    """
+    estimate, is_reliable = error_estimate(steps)
+    if is_reliable or steps[-1]["is_accepted"]:
+        return is_reliable and estimate <= tolerance
+    return steps[-1]["estimate"] + steps[-1]["noise"] <= tolerance
 
 
 def is_converged(steps: list[dict[str, Any]]) -> bool:
