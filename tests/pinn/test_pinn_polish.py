@@ -20,10 +20,10 @@ from vrba.pinn import (
     PolishDraws,
     Solution,
     Trainer,
+    attempt_shot,
     limits_of_attempts,
-    one_shot,
+    meets_tolerance,
 )
-from vrba.pinn.polish_run import meets
 from vrba.problems import Formulation
 from vrba.runs import POLISH_STEP, RunFolder, Silent, load_header
 
@@ -261,7 +261,7 @@ def shot():
     """A polisher of an equation that is not linear, and one round of points."""
     with use_precision("float64"):
         trainer = Trainer(Evaluator(Formulation(Logistic()), recipe(), 0))
-        yield one_shot.attempt(trainer, 2.0), trainer
+        yield attempt_shot(trainer, 2.0), trainer
 
 
 def test_rounds_that_exist_are_not_repeated(shot):
@@ -291,7 +291,7 @@ def test_another_scale_compiles_nothing(shot):
     count = lambda event, _, **__: num_compiled.append("backend_compile" in event)
     jax.monitoring.register_event_duration_secs_listener(count)
     try:
-        one_shot.attempt(trainer, 4.0)
+        attempt_shot(trainer, 4.0)
     finally:
         jax.monitoring.unregister_event_duration_listener(count)
     assert not any(num_compiled)
@@ -310,7 +310,7 @@ def test_another_scale_compiles_nothing(shot):
 def test_a_tolerance_is_met(is_accepted, estimate, noise, expected, is_met):
     step = {"is_accepted": is_accepted, "estimate": estimate, "noise": noise}
     step |= {"expected": expected, "remainder": 0.0}
-    assert meets([step], 1e-8) == is_met
+    assert meets_tolerance([step], 1e-8) == is_met
 
 
 def test_attempts_double_the_steps_or_the_time():

@@ -16,7 +16,7 @@ from ..problems import Reference
 from ..runs import Logger, RunFolder
 from .polish import Polish
 from .polish_run import PolishRun, run_polish
-from .polisher import Polisher, Rounds
+from .polisher import Polisher, PolishRounds
 from .trainer import Trainer
 
 GAINS = (2.0, 4.0, 8.0)
@@ -32,13 +32,13 @@ SHOT = Polish(
 )
 
 
-class Attempt(NamedTuple):
+class ShotAttempt(NamedTuple):
     """Features of one scale: their loss on other points, and what is computed."""
 
     loss: float
     make_polisher: Callable[[int], Polisher]
     polisher: Polisher
-    begun: Rounds
+    begun: PolishRounds
 
 
 def run_one_shot(
@@ -54,7 +54,9 @@ def run_one_shot(
     """Fit features of the best of a few scales, until the tolerance is met or a step
     does not help."""
     begun = time.monotonic()
-    best = min((attempt(trainer, gain) for gain in GAINS), key=lambda one: one.loss)
+    best = min(
+        (attempt_shot(trainer, gain) for gain in GAINS), key=lambda one: one.loss
+    )
     seconds += time.monotonic() - begun
     return run_polish(
         PolishRun.new(best.make_polisher, best.polisher, best.begun),
@@ -68,7 +70,7 @@ def run_one_shot(
     )
 
 
-def attempt(trainer: Trainer, gain: float) -> Attempt:
+def attempt_shot(trainer: Trainer, gain: float) -> ShotAttempt:
     """Fit the first rounds of points with features of one scale."""
     settings = dataclasses.replace(SHOT, gain=gain)
     evaluator, params = trainer.evaluator, trainer.evaluator.initial_params()
@@ -79,4 +81,4 @@ def attempt(trainer: Trainer, gain: float) -> Attempt:
     for _ in range(NUM_TRIED):
         begun = polisher.add_round(state, begun)
     loss = polisher.held_out_loss(state, begun)
-    return Attempt(loss if np.isfinite(loss) else np.inf, make, polisher, begun)
+    return ShotAttempt(loss if np.isfinite(loss) else np.inf, make, polisher, begun)

@@ -31,8 +31,8 @@ from .polisher import (
     NUM_DIRECTIONS,
     Polisher,
     PolishInfo,
+    PolishRounds,
     PolishState,
-    Rounds,
     block_size_for,
     polished_network,
     trained_parts,
@@ -56,13 +56,13 @@ class PolishRun:
     num_growths: int
     steps: list[dict[str, Any]]
     stop_reason: StopReason | None = None
-    begun: Rounds | None = None  # rounds of the next step
+    begun: PolishRounds | None = None  # rounds of the next step
 
     @staticmethod
     def new(
         make_polisher: Callable[[int], Polisher],
         polisher: Polisher | None = None,
-        begun: Rounds | None = None,
+        begun: PolishRounds | None = None,
     ) -> "PolishRun":
         """A stage before its first step, of which some rounds may exist already."""
         polisher = make_polisher(0) if polisher is None else polisher
@@ -157,7 +157,7 @@ def _stop_reason(
         return StopReason.interrupted
     last = run.steps[-1] if run.steps else None
     if last is not None:
-        if tolerance is not None and meets(run.steps, tolerance):
+        if tolerance is not None and meets_tolerance(run.steps, tolerance):
             return StopReason.tolerance
         if is_converged(run.steps):
             return StopReason.converged
@@ -252,7 +252,7 @@ def error_estimate(steps: list[dict[str, Any]]) -> tuple[float, bool]:
     return found, bool(last["noise"] < last["estimate"]) or found == _ROUNDING
 
 
-def meets(steps: list[dict[str, Any]], tolerance: float) -> bool:
+def meets_tolerance(steps: list[dict[str, Any]], tolerance: float) -> bool:
     """Whether the estimated error is reliable and below the tolerance.
 
     After a step that was not taken, the distance to it and its own sampling error may

@@ -50,7 +50,7 @@ class PolishInfo(eqx.Module):
 
 
 @dataclasses.dataclass(frozen=True)
-class Rounds:
+class PolishRounds:
     """The rows of some rounds of points, and the solution after each round."""
 
     halves: Halves
@@ -139,13 +139,13 @@ class Polisher(eqx.Module):
         directions = jnp.pad(state.directions, ((0, 0), (0, missing)))
         return PolishState(params, directions, state.num_steps)
 
-    def begin(self, state: PolishState) -> Rounds:
+    def begin(self, state: PolishState) -> PolishRounds:
         """The rounds of a step before the first."""
         halves = Halves.empty(self.num_columns, self.evaluator.dtype)
         directions = state.directions if int(state.num_steps) else None
-        return Rounds(halves, directions, [], {"draw": 0.0, "factor": 0.0})
+        return PolishRounds(halves, directions, [], {"draw": 0.0, "factor": 0.0})
 
-    def add_round(self, state: PolishState, rounds: Rounds) -> Rounds:
+    def add_round(self, state: PolishState, rounds: PolishRounds) -> PolishRounds:
         """Draw points, factorise their rows, and solve."""
         begun = time.monotonic()
         vector, rebuild = flatten(state.params)
@@ -165,12 +165,12 @@ class Polisher(eqx.Module):
             "draw": rounds.seconds["draw"] + drawn - begun,
             "factor": rounds.seconds["factor"] + time.monotonic() - drawn,
         }
-        return Rounds(halves, directions, [*rounds.solutions, present], seconds)
+        return PolishRounds(halves, directions, [*rounds.solutions, present], seconds)
 
     def step(
         self,
         state: PolishState,
-        begun: Rounds | None = None,
+        begun: PolishRounds | None = None,
         *,
         is_full: bool = False,
     ) -> tuple[PolishState, PolishInfo]:
@@ -194,7 +194,7 @@ class Polisher(eqx.Module):
         state = PolishState(params, rounds.directions, state.num_steps + 1)
         return state, PolishInfo(choice, loss, remainder, seconds, rounds.solutions)
 
-    def held_out_loss(self, state: PolishState, rounds: Rounds) -> float:
+    def held_out_loss(self, state: PolishState, rounds: PolishRounds) -> float:
         """The linearised loss of the solution of some rounds, on other points.
 
         It measures the columns, also where the equations are not linear.
