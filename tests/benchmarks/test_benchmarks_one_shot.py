@@ -66,7 +66,9 @@ def test_given_derivatives_on_sides_are_zero(name):
     case = FEATURE_CASES[name]
     for axis, end, order in case.sides:
         point = (
-            jnp.asarray([0.3, 0.6]).at[axis].set((case.lower, case.upper)[end][axis])
+            jnp.asarray([0.3, 0.6])
+            .at[axis]
+            .set((CASES[name].lower, CASES[name].upper)[end][axis])
         )
         if order:
             derivative = along(lambda point: case.exact(jnp, *point), axis)
