@@ -33,7 +33,7 @@ IS_LONG = True
 RUNS = ROOT / "runs" / "one_shot"
 SCRIPT = Path(__file__).parent / "peers" / "fastlsq_script.py"
 SCALES = ("0.5", "1", "2", "3", "5", "8", "10", "12", "15", "auto")  # FastLSQ's list
-MINUTES = 2.0
+MINUTES = 1.5
 START_SECONDS = 30.0  # of a process, for imports
 
 

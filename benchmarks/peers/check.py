@@ -45,7 +45,7 @@ def _check_conditions(case: Case, trainer: Trainer, params: Any, value: Any) -> 
     """The other term that a peer may have: errors of given values, with its weight."""
     weights = dict(trainer.evaluator.term_weights)
     known = [(case.initial, INITIAL_WEIGHT, 1), (case.end, END_WEIGHT, 0)]
-    given = [one for one in known if one[0] is not None]
+    given = [(fn, weight, axis) for fn, weight, axis in known if fn is not None]
     wanted = [1.0, *(weight for _, weight, _ in given)]
     if [weights.pop(EQUATIONS), *weights.values()] != wanted:
         raise ValueError(f"Peers have terms of weights {wanted}, vrba has {weights}.")

@@ -65,9 +65,8 @@ def test_the_exact_solution_of_a_case_is_the_reference(name):
 def test_given_derivatives_on_sides_are_zero(name):
     case = FEATURE_CASES[name]
     for axis, end, order in case.sides:
-        point = (
-            jnp.asarray([0.3, 0.6]).at[axis].set((case.lower, case.upper)[end][axis])
-        )
+        place = (CASES[name].lower, CASES[name].upper)[end][axis]
+        point = jnp.asarray([0.3, 0.6]).at[axis].set(place)
         if order:
             derivative = along(lambda point: case.exact(jnp, *point), axis)
             assert abs(float(derivative(point))) < 1e-12

@@ -10,6 +10,7 @@ from pathlib import Path
 import vrba
 from benchmarks import (
     ablation,
+    one_shot_page,
     polish_page,
     results_page,
     sensitivity,
@@ -160,6 +161,8 @@ def test_pages_of_results_are_up_to_date():
     assert peers_page.PAGE.read_text() == text, "run `python -m benchmarks.peers`"
     again = "run `python -m benchmarks.polish --table`"
     assert polish_page.PAGE.read_text() == polish_page.page(), again
+    again = "run `python -m benchmarks.one_shot --table`"
+    assert one_shot_page.PAGE.read_text() == one_shot_page.page(), again
     studies = (ablation.STUDY, sensitivity.STUDY)
     for study in [one for one in studies if one.file.exists()]:
         text = study_page.page(study, json.loads(study.file.read_text()))

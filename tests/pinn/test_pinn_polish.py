@@ -20,8 +20,9 @@ from vrba.pinn import (
     PolishDraws,
     Solution,
     Trainer,
+    attempt_shot,
     limits_of_attempts,
-    one_shot,
+    meets_tolerance,
 )
 from vrba.problems import Formulation
 from vrba.runs import POLISH_STEP, RunFolder, Silent, load_header
@@ -273,7 +274,7 @@ def shot():
     """A polisher of an equation that is not linear, and one round of points."""
     with use_precision("float64"):
         trainer = Trainer(Evaluator(Formulation(Logistic()), recipe(), 0))
-        yield one_shot.attempt(trainer, 2.0), trainer
+        yield attempt_shot(trainer, 2.0), trainer
 
 
 def test_rounds_that_exist_are_not_repeated(shot):
@@ -303,10 +304,26 @@ def test_another_scale_compiles_nothing(shot):
     count = lambda event, _, **__: num_compiled.append("backend_compile" in event)
     jax.monitoring.register_event_duration_secs_listener(count)
     try:
-        one_shot.attempt(trainer, 4.0)
+        attempt_shot(trainer, 4.0)
     finally:
         jax.monitoring.unregister_event_duration_listener(count)
     assert not any(num_compiled)
+
+
+@pytest.mark.parametrize(
+    ("is_accepted", "estimate", "noise", "expected", "is_met"),
+    [
+        (True, 1.0, 1e-9, 5e-9, True),
+        (True, 1.0, 1e-9, 5e-8, False),
+        (False, 8e-9, 1e-9, 1.0, True),
+        (False, 2e-9, 3e-9, 1.0, True),  # not reliable, but both are small
+        (False, 4e-9, 8e-9, 1.0, False),
+    ],
+)
+def test_a_tolerance_is_met(is_accepted, estimate, noise, expected, is_met):
+    step = {"is_accepted": is_accepted, "estimate": estimate, "noise": noise}
+    step |= {"expected": expected, "remainder": 0.0}
+    assert meets_tolerance([step], 1e-8) == is_met
 
 
 def test_attempts_double_the_steps_or_the_time():

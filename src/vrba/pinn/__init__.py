@@ -13,6 +13,8 @@ from .diagnostics import diagnose as diagnose
 from .evaluator import Evaluator as Evaluator
 from .evaluator import TermFn as TermFn
 from .export import check_grid_file as check_grid_file
+from .one_shot import ShotAttempt as ShotAttempt
+from .one_shot import attempt_shot as attempt_shot
 from .polish import Polish as Polish
 from .polish import PolishDraws as PolishDraws
 from .polish_choice import Candidate as Candidate
@@ -20,8 +22,10 @@ from .polish_choice import Choice as Choice
 from .polish_choice import Halves as Halves
 from .polish_choice import choose_step as choose_step
 from .polish_run import error_estimate as error_estimate
+from .polish_run import meets_tolerance as meets_tolerance
 from .polisher import Polisher as Polisher
 from .polisher import PolishInfo as PolishInfo
+from .polisher import PolishRounds as PolishRounds
 from .polisher import PolishState as PolishState
 from .recipe import Recipe as Recipe
 from .recipe import default_recipe as default_recipe

@@ -17,29 +17,29 @@ from ..runs import Logger, watch_signals
 from .polish import Polish
 from .polish_files import PolishFiles
 from .polish_run import PolishRun, run_polish
-from .polisher import Polisher, Rounds
+from .polisher import Polisher, PolishRounds
 from .trainer import Trainer
 
 GAINS = (2.0, 4.0, 8.0)
 NUM_TRIED = 2  # rounds of points with every scale
 SHOT = Polish(
-    num_features=1000,
+    num_features=1500,
     max_growths=1,
     max_steps=8,
     num_rounds=3,
-    rows_per_column=6,
+    rows_per_column=4,
     pool_factor=4,
     has_tangent=False,
 )
 
 
-class Attempt(NamedTuple):
+class ShotAttempt(NamedTuple):
     """Features of one scale: their loss on other points, and what is computed."""
 
     loss: float
     make_polisher: Callable[[int], Polisher]
     polisher: Polisher
-    begun: Rounds
+    begun: PolishRounds
 
 
 def run_one_shot(
@@ -58,7 +58,7 @@ def run_one_shot(
     begun, tried = time.monotonic(), []
     with watch_signals() as flag:
         for gain in GAINS:
-            tried.append(attempt(trainer, gain))
+            tried.append(attempt_shot(trainer, gain))
             if flag.is_set:
                 break
     best = min(tried, key=lambda one: one.loss)
@@ -74,7 +74,7 @@ def run_one_shot(
     )
 
 
-def attempt(trainer: Trainer, gain: float) -> Attempt:
+def attempt_shot(trainer: Trainer, gain: float) -> ShotAttempt:
     """Fit the first rounds of points with features of one scale."""
     settings = dataclasses.replace(SHOT, gain=gain)
     evaluator, params = trainer.evaluator, trainer.evaluator.initial_params()
@@ -82,7 +82,7 @@ def attempt(trainer: Trainer, gain: float) -> Attempt:
     polisher = make(0)
     state = polisher.init()
     begun = polisher.begin(state)
-    for _ in range(NUM_TRIED):
+    for _ in range(min(NUM_TRIED, polisher.num_rounds)):
         begun = polisher.add_round(state, begun)
     loss = polisher.held_out_loss(state, begun)
-    return Attempt(loss if np.isfinite(loss) else np.inf, make, polisher, begun)
+    return ShotAttempt(loss if np.isfinite(loss) else np.inf, make, polisher, begun)

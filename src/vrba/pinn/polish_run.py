@@ -14,7 +14,7 @@ from ..problems import Reference
 from ..runs import POLISH_STEP, Logger, StopFlag, StopReason, watch_signals
 from .accuracy import relative_error
 from .polish_files import PolishFiles, PolishResult, evaluator_of, fingerprint
-from .polisher import Polisher, PolishInfo, PolishState, Rounds
+from .polisher import Polisher, PolishInfo, PolishRounds, PolishState
 from .trainer import Trainer
 
 _ROUNDING = 16 * float(np.finfo(np.float64).eps)  # no estimate is smaller
@@ -37,14 +37,14 @@ class PolishRun:
     steps: list[dict[str, Any]]
     origin: dict[str, Any]
     stop_reason: StopReason | None = None
-    begun: Rounds | None = None  # rounds of the next step
+    begun: PolishRounds | None = None  # rounds of the next step
 
     @staticmethod
     def new(
         make_polisher: Callable[[int], Polisher],
         origin: dict[str, Any],
         polisher: Polisher | None = None,
-        begun: Rounds | None = None,
+        begun: PolishRounds | None = None,
     ) -> "PolishRun":
         """A stage before its first step, of which some rounds may exist already."""
         polisher = make_polisher(0) if polisher is None else polisher
@@ -149,8 +149,7 @@ def _stop_reason(
         return StopReason.interrupted
     last = run.steps[-1] if run.steps else None
     if last is not None:
-        estimate, is_reliable = error_estimate(run.steps)
-        if tolerance is not None and is_reliable and estimate <= tolerance:
+        if tolerance is not None and meets_tolerance(run.steps, tolerance):
             return StopReason.tolerance
         if is_converged(run.steps):
             return StopReason.converged
@@ -243,6 +242,18 @@ def error_estimate(steps: list[dict[str, Any]]) -> tuple[float, bool]:
     names = ("expected", "remainder") if last["is_accepted"] else ("estimate", "noise")
     found = max(_ROUNDING, *(last[name] for name in (*names, "data_noise")))
     return found, bool(last["noise"] < last["estimate"]) or found == _ROUNDING
+
+
+def meets_tolerance(steps: list[dict[str, Any]], tolerance: float) -> bool:
+    """Whether the estimated error is reliable and below the tolerance.
+
+    After a step that was not taken, the distance to it and its own sampling error may
+    also be below the tolerance together.
+    """
+    estimate, is_reliable = error_estimate(steps)
+    if is_reliable or steps[-1]["is_accepted"]:
+        return is_reliable and estimate <= tolerance
+    return steps[-1]["estimate"] + steps[-1]["noise"] <= tolerance
 
 
 def is_converged(steps: list[dict[str, Any]]) -> bool:

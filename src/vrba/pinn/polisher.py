@@ -62,7 +62,7 @@ class PolishInfo(eqx.Module):
 
 
 @dataclasses.dataclass(frozen=True)
-class Rounds:
+class PolishRounds:
     """The rows of some rounds of points, and the solution after each round.
 
     Every round has all rows of finite sets of data: `finite`, with their triangle.
@@ -154,7 +154,7 @@ class Polisher(eqx.Module):
         directions = jnp.pad(state.directions, ((0, 0), (0, missing)))
         return PolishState(params, directions, state.num_steps)
 
-    def begin(self, state: PolishState) -> Rounds:
+    def begin(self, state: PolishState) -> PolishRounds:
         """The rounds of a step before the first."""
         seconds, params = {"draw": 0.0, "factor": 0.0}, state.params
         halves = Halves.empty(self.num_columns, self.evaluator.dtype)
@@ -162,9 +162,9 @@ class Polisher(eqx.Module):
         names = [name for name in self.finite_pools if name != EQUATIONS]
         finite = self._draw(names, params, None, (3, int(state.num_steps), 0))
         triangle = halves.both.absorb(blocks_of(finite, params)) if finite else None
-        return Rounds(halves, finite, triangle, directions, [], seconds)
+        return PolishRounds(halves, finite, triangle, directions, [], seconds)
 
-    def add_round(self, state: PolishState, rounds: Rounds) -> Rounds:
+    def add_round(self, state: PolishState, rounds: PolishRounds) -> PolishRounds:
         """Draw points, factorise their rows, and solve."""
         begun = time.monotonic()
         vector, rebuild = flatten(state.params)
@@ -195,7 +195,7 @@ class Polisher(eqx.Module):
         )
 
     def step(
-        self, state: PolishState, begun: Rounds | None = None
+        self, state: PolishState, begun: PolishRounds | None = None
     ) -> tuple[PolishState, PolishInfo]:
         """One Gauss-Newton step; a step that is not accepted keeps the solution.
 
@@ -219,7 +219,7 @@ class Polisher(eqx.Module):
         )
 
     def _data_noise(
-        self, state: PolishState, rounds: Rounds, candidate: Candidate
+        self, state: PolishState, rounds: PolishRounds, candidate: Candidate
     ) -> float:
         """The error that finite sets of data cause; zero without any."""
         if not rounds.finite:
@@ -234,7 +234,7 @@ class Polisher(eqx.Module):
             np.random.default_rng((*self.entropy, 3, int(state.num_steps), 98)),
         )
 
-    def held_out_loss(self, state: PolishState, rounds: Rounds) -> float:
+    def held_out_loss(self, state: PolishState, rounds: PolishRounds) -> float:
         """The linearised loss of the solution of some rounds, on other points.
 
         It measures the columns, also where the equations are not linear.
