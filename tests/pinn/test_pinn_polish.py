@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import signal
 
 import equinox as eqx
 import jax
@@ -18,6 +19,7 @@ from vrba.pinn import (
     Evaluator,
     Polish,
     PolishDraws,
+    Polisher,
     Solution,
     Trainer,
     attempt_shot,
@@ -252,7 +254,147 @@ def test_the_budget_is_shared_with_training():
     assert default.model != alone.model
 
 
+class Small(vrba.Problem):
+    """`u' = -u`, `u(0) = size`: the untrained network is of another size."""
+
+    size: float = 1.0
+    domain = vrba.Box(x=(0, 2))
+
+    def equations(self, u, x):
+        return {"decay": u.x + u}
+
+    def conditions(self):
+        return [vrba.Ansatz(lambda x, N: self.size + x * N)]
+
+    def reference(self):
+        exact = lambda x: self.size * jnp.exp(-x)
+        return vrba.Reference.from_function(self.domain, exact, (65,))
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e6])
+def test_the_estimate_is_relative_to_the_solution_not_to_the_start(size):
+    chosen = recipe(max_steps=1)
+    step = vrba.solve(Small(size), chosen, callback=Silent()).result["polish"]["steps"]
+    before = Small(size).reference()
+    trained = recipe(None, max_steps=1)
+    error = vrba.solve(Small(size), trained, callback=Silent()).result["errors"]
+    assert before.values.max() < 1.1 * size
+    # Norms over random points and over a grid differ by some per cent.
+    np.testing.assert_allclose(step[0]["estimate"], error["selected"], rtol=0.1)
+
+
+def test_a_stage_of_another_problem_does_not_count(tmp_path):
+    """The parameters and the steps are the same, but the equation is not."""
+    chosen = recipe(max_steps=3)
+    vrba.solve(Decay(), chosen, run=tmp_path, callback=Silent())
+    options = {"run": tmp_path, "resume": True, "allow_change": True}
+    found = vrba.solve(Decay(1.2), callback=Silent(), **options)
+    assert found.result["errors"]["selected"] < 1e-6
+
+
+def test_equations_on_a_finite_set_have_one_round():
+    """Other rounds would repeat the rows, and hide the difference of the halves."""
+    points = vrba.PointCloud(np.linspace(0, 2, 200)[:, None], ["x"])
+
+    class Cloud(Decay):
+        domain = points
+
+    with use_precision("float64"):
+        trainer = Trainer(Evaluator(Formulation(Cloud()), recipe(), 0))
+        polisher = Polisher(
+            TINY, trainer.evaluator, trainer.init().params, trainer.pools
+        )
+        _, info = polisher.step(polisher.init())
+    assert TINY.num_rounds > 1 and len(info.rounds) == 1
+
+
+def test_more_features_than_columns_are_refused():
+    with pytest.raises(InputError, match="raise `max_columns` too"):
+        Polish(num_features=8000)
+
+
+def test_a_recipe_needs_settings_of_the_stage():
+    with pytest.raises(InputError, match="`polish` must be"):
+        vrba.default_recipe(Decay(), 2, polish=True)
+
+
 # A tolerance.
+
+
+POOR = Polish(num_features=3, max_steps=1, num_rounds=1, has_tangent=False)
+
+
+class DieAt(Silent):
+    """Die after a step of training."""
+
+    def __init__(self, step):
+        self.step = step
+
+    def on_check(self, entry, seconds_left):
+        if entry["step"] == self.step and POLISH_STEP not in entry:
+            raise KeyboardInterrupt
+
+
+@pytest.fixture
+def no_shot(monkeypatch):
+    monkeypatch.setattr("vrba.pinn.stages._SHOT_DIM", 0)
+
+
+def test_attempts_that_are_over_are_not_repeated(no_shot, tmp_path):
+    """A run killed in its second attempt goes on there, bit for bit."""
+    chosen = recipe(POOR, max_steps=162)
+    options = {"tolerance": 1e-12, "callback": Silent()}
+    whole = vrba.solve(Logistic(), chosen, run=tmp_path / "whole", **options)
+    places = [e["step"] for e in whole.record if POLISH_STEP in e]
+    assert places == [40, 81, 162]
+    killed = tmp_path / "killed"
+    with pytest.raises(KeyboardInterrupt):
+        vrba.solve(Logistic(), chosen, run=killed, tolerance=1e-12, callback=DieAt(60))
+    found = vrba.solve(Logistic(), run=killed, resume=True, callback=Silent())
+    assert without_times(found.record) == without_times(whole.record)
+    same = jax.tree.map(np.array_equal, found.params, whole.params)
+    assert all(jax.tree.leaves(same))
+    again = vrba.solve(Logistic(), run=killed, resume=True, callback=Silent())
+    assert without_times(again.record) == without_times(whole.record)
+
+
+class Flagged(Silent):
+    """Send Ctrl-C to this process at a step of training."""
+
+    def __init__(self, step):
+        self.step = step
+
+    def on_check(self, entry, seconds_left):
+        if entry["step"] == self.step:
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_a_stopped_attempt_keeps_the_result_of_an_earlier_one(no_shot, tmp_path):
+    options = {"tolerance": 1e-15, "run": tmp_path, "callback": Flagged(60)}
+    some = Polish(num_features=6, max_steps=1, num_rounds=2)
+    found = vrba.solve(Logistic(), recipe(some, max_steps=162), **options)
+    assert found.result["stop_reason"] == "interrupted"
+    assert found.result["polish"]["is_selected"]
+    loaded = Solution.load(tmp_path, Logistic())
+    np.testing.assert_array_equal(loaded(0.5), found(0.5))
+
+
+def test_timed_attempts_train_for_their_share_of_the_time_left(no_shot, monkeypatch):
+    """Each attempt trains, also if an earlier stage took all of its time."""
+    monkeypatch.setattr("vrba.pinn.stages._FIRST_SECONDS", 3.0)
+    few = dataclasses.replace(POOR, time_share=0.9)  # else there is no stage
+    chosen = recipe(few, max_steps=10**6, check_every=10)
+    options = {"minutes": 0.3, "tolerance": 1e-12, "callback": Silent()}
+    found = vrba.solve(Logistic(), chosen, **options)
+    places = [e["step"] for e in found.record if POLISH_STEP in e]
+    assert len(places) >= 2 and len(set(places)) == len(places)
+
+
+def test_one_shot_is_no_start_for_training():
+    options = {"tolerance": 1e-8, "callback": Silent()}
+    found = vrba.solve(Decay(), recipe(max_steps=60), **options)
+    with pytest.raises(InputError, match="never trained"):
+        vrba.solve(Decay(), recipe(), init_from=found)
 
 
 def test_one_shot_meets_a_tolerance_without_training(tmp_path):
@@ -322,7 +464,7 @@ def test_another_scale_compiles_nothing(shot):
 )
 def test_a_tolerance_is_met(is_accepted, estimate, noise, expected, is_met):
     step = {"is_accepted": is_accepted, "estimate": estimate, "noise": noise}
-    step |= {"expected": expected, "remainder": 0.0}
+    step |= {"expected": expected, "remainder": 0.0, "data_noise": 0.0}
     assert meets_tolerance([step], 1e-8) == is_met
 
 

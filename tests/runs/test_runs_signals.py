@@ -19,3 +19,13 @@ def test_a_closed_terminal_stops_unless_its_signal_is_ignored():
             assert not flag.is_set
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_a_part_of_a_run_shares_the_flag_of_the_run():
+    with watch_signals() as outer:
+        with watch_signals() as inner:
+            os.kill(os.getpid(), signal.SIGINT)
+            assert inner.is_set
+        assert outer.is_set
+    with watch_signals() as flag:
+        assert not flag.is_set

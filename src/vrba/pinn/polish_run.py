@@ -253,7 +253,8 @@ def meets_tolerance(steps: list[dict[str, Any]], tolerance: float) -> bool:
     estimate, is_reliable = error_estimate(steps)
     if is_reliable or steps[-1]["is_accepted"]:
         return is_reliable and estimate <= tolerance
-    return steps[-1]["estimate"] + steps[-1]["noise"] <= tolerance
+    both = steps[-1]["estimate"] + steps[-1]["noise"]
+    return max(both, steps[-1]["data_noise"]) <= tolerance
 
 
 def is_converged(steps: list[dict[str, Any]]) -> bool:

@@ -10,7 +10,7 @@ from ..runs import Ended, Ongoing, Run, StopReason, watch_signals
 from .one_shot import run_one_shot
 from .polish import why_left_out
 from .polish_files import PolishFiles, PolishResult
-from .polish_run import PolishRun, begin_polish, run_polish
+from .polish_run import PolishRun, begin_polish, meets_tolerance, run_polish
 
 Limit = tuple[int, float]  # steps and seconds in all
 
@@ -99,8 +99,7 @@ class _Attempts:
         tolerance = self.options["tolerance"]
         if tolerance is None or self.best is None:
             return False
-        is_uncertain, estimate = self.best.rank
-        return not is_uncertain and estimate <= tolerance
+        return meets_tolerance(self.best.result["polish"]["steps"], tolerance)
 
     def _next_limit(self) -> Limit | None:
         """The next limit that lies in the future; `None` if all attempts are over."""
