@@ -15,16 +15,18 @@ RESULTS, PAGE = ROOT / "results" / "polish.json", ROOT / "docs" / "polish.md"
 HEAD = """# The linear stage, measured
 
 Written by `python -m benchmarks.polish`, never by hand: [the stage](linear-stage.md)
-on every problem. Every run has one core, counts compilation, and has its own process.
+on every problem of the package, and on Kovasznay's flow. Every run has one core, counts
+compilation, and has its own process.
 Errors are relative L2 errors against the problem's reference; an error below three
 times that of the reference is given as a bound. With several seeds the tables give the
-median [minimum, maximum].
+median [minimum, maximum], of two seeds the lower one.
 
 ## With and without the stage
 
-`before` is the trained network when the stage begins, `polished` the end of the run.
-`trained` is training for the whole time (`--no-polish`), where it was run. `s` is the
-time of the polished run.
+`before` is the trained network when the stage begins, at half of the time; `polished`
+is the end of the run. `trained` is training for the whole time (`--no-polish`), where
+it was run. `s` is the time of the polished run, which ends early if another step would
+not fit or not help.
 
 """
 DRAWS = """
@@ -32,9 +34,10 @@ DRAWS = """
 
 The stage begins at the same checkpoint and makes as many steps with as many columns,
 with the default draws and with uniform draws. A step that is not expected to halve the
-error is not taken. `best uniform` is the lowest error of any step of the uniform stage
-against the reference, taken or not. The gain is the error with uniform draws divided
-by that with the default draws.
+error is not taken, so part of a large gain is that the estimates with uniform draws are
+too noisy for any step to be taken. `best uniform` is the lowest error of any step of
+the uniform stage against the reference, taken or not: no rule of choice is better. The
+gain is the error with uniform draws divided by that with the default draws.
 
 """
 RATIOS = """
@@ -72,8 +75,8 @@ def summary() -> str:
         rows.append([name, str(len(group)), before, after])
     return (
         "\n**[The linear stage](docs/polish.md)**: `vrba solve NAME --minutes 2` on "
-        "one core, with compilation; median [minimum, maximum] over seeds.\n\n"
-        + markdown_table(rows)
+        "one core, with compilation; median [minimum, maximum] over seeds. The "
+        "trained network is that at half of the time.\n\n" + markdown_table(rows)
     )
 
 
@@ -197,11 +200,11 @@ def bound(run: Mapping[str, Any], error: float) -> tuple[float, str]:
 
 
 def spread(values: list[tuple[float, str]]) -> str:
-    """The median [minimum, maximum] of errors with their signs."""
+    """The lower median [minimum, maximum] of errors with their signs."""
     if not values:
         return ""
     ordered = sorted(values)
-    middle = ordered[len(ordered) // 2]
+    middle = ordered[(len(ordered) - 1) // 2]
     text = f"{middle[1]}{middle[0]:.1e}"
     if len(ordered) == 1:
         return text
