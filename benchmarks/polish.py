@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from vrba.compare import known_problems
@@ -30,6 +31,7 @@ from vrba.pinn import (
     reference_of,
     relative_error,
 )
+from vrba.problems import EQUATIONS
 
 from .polish_page import write_page
 from .problems import all_problems
@@ -178,18 +180,31 @@ def branch(name: str, folder: Path) -> dict[str, Any]:
                 state = polisher.adopt(state)
             state, info = polisher.step(state)
             error = relative_error(polisher.evaluator, state.params, reference)
+            taken = info.choice.candidate.params
             found.append(
                 {
                     "estimate": info.choice.estimate,
                     "noise": info.choice.noise,
                     "is_accepted": info.choice.is_accepted,
                     "error": error,
-                    "taken_error": relative_error(
-                        polisher.evaluator, info.choice.candidate.params, reference
-                    ),
+                    "residual": root_mean_square(polisher.residual(taken)),
+                    "taken_error": relative_error(polisher.evaluator, taken, reference),
                 }
             )
-    return {"error": found[-1]["error"], "steps": found}
+        default = held_out_residual(solution, polisher)
+    return {"error": found[-1]["error"], "steps": found, "default_residual": default}
+
+
+def held_out_residual(solution: Solution, polisher: Polisher) -> float:
+    """The residual of a solution at the held-out points of another stage."""
+    rows = polisher.points, jnp.zeros((len(polisher.points), 0))
+    evaluator, params = solution.evaluator, solution.params
+    return root_mean_square(evaluator.residual(params, EQUATIONS, rows))
+
+
+def root_mean_square(values: Any) -> float:
+    """The root mean square of residuals."""
+    return float(np.sqrt(np.mean(np.square(values))))
 
 
 def keep() -> None:

@@ -25,8 +25,8 @@ def test_peers_are_given_the_same_problem(name):
 CHANGES = {
     "residuals": {"residual": lambda xp, t, x, u, d: d(0) - 1e-4 * d(1, 1)},
     "values": {"ansatz": lambda xp, t, x, N: 1 + N, "residual": None},
-    "initial errors": {"initial": lambda xp, x: x**2},
-    "equations only": {"initial": None},
+    "errors of `initial`": {"initial": lambda xp, x: x**2},
+    "terms of weights": {"initial": None},
 }
 
 

@@ -186,7 +186,7 @@ def _right_angle(r: Float[Array, ""], phi: Float[Array, ""]) -> Any:
     angle = jnp.where(phi < math.pi / 4, phi, math.pi / 2 - phi)  # it is even in `b`
     is_edge = jnp.abs(angle) < jnp.finfo(angle.dtype).eps
     safe = jnp.where(is_edge, 1.0, angle)
-    ratio = jnp.where(is_edge, 0.5, safe / jnp.tan(2 * safe))
+    ratio = jnp.where(is_edge, 0.5, safe * jnp.cos(2 * safe) / jnp.sin(2 * safe))
     return jnp.log(r) + math.pi / 4 * jnp.tan(angle) + ratio
 
 
