@@ -17,6 +17,7 @@ from vrba.compare import (
     Settings,
     as_json,
     budget,
+    case_of,
     executors,
     folder,
     methods_of,
@@ -153,3 +154,18 @@ def test_policies_may_be_one_text():
         "uniform",
         "rad",
     }
+
+
+@pytest.mark.parametrize("steps", [None, 3])
+def test_no_method_has_a_linear_stage(steps):
+    """It would hide the differences between policies."""
+    problem = vrba.problems.Burgers()
+    given = vrba.default_recipe(problem, 1)
+    case = case_of(problem, given, None, steps)
+    assert given.polish is not None
+    limited = given.max_steps if steps is None else steps
+    expected = dataclasses.replace(given, polish=None, max_steps=limited)
+    assert case.recipe == expected
+    found = methods_of(case, ["uniform", "rad"])
+    assert [recipe.polish for recipe in found.values()] == [None, None]
+    assert case_of(problem, None, 1, steps).recipe.polish is None

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import shutil
 import signal
 
 import equinox as eqx
@@ -16,6 +17,7 @@ from vrba import InputError
 from vrba.core import use_precision
 from vrba.optim import LevenbergMarquardt
 from vrba.pinn import (
+    Choice,
     Evaluator,
     Polish,
     PolishDraws,
@@ -23,6 +25,9 @@ from vrba.pinn import (
     Solution,
     Trainer,
     attempt_shot,
+    best_of,
+    error_estimate,
+    is_converged,
     limits_of_attempts,
     meets_tolerance,
 )
@@ -151,6 +156,39 @@ class StopAfter(Silent):
             raise KeyboardInterrupt
 
 
+class DieAt(Silent):
+    """Die after a step of training."""
+
+    def __init__(self, step):
+        self.step = step
+
+    def on_check(self, entry, seconds_left):
+        if entry["step"] == self.step and POLISH_STEP not in entry:
+            raise KeyboardInterrupt
+
+
+class Flagged(Silent):
+    """Send Ctrl-C to this process at a step of training."""
+
+    def __init__(self, step):
+        self.step = step
+
+    def on_check(self, entry, seconds_left):
+        if entry["step"] == self.step:
+            signal.raise_signal(signal.SIGINT)
+
+
+class FlaggedAfter(Silent):
+    """Send Ctrl-C to this process after a step of the linear stage."""
+
+    def __init__(self, step):
+        self.step = step
+
+    def on_check(self, entry, seconds_left):
+        if entry.get(POLISH_STEP) == self.step:
+            signal.raise_signal(signal.SIGINT)
+
+
 @pytest.fixture(scope="module")
 def unbroken():
     return vrba.solve(Logistic(), recipe(max_steps=9), callback=Silent())
@@ -182,12 +220,58 @@ def without_times(entries):
     return [{k: v for k, v in e.items() if k not in times} for e in entries]
 
 
+def test_a_stopped_step_begins_anew(unbroken, tmp_path, monkeypatch):
+    """Ctrl-C ends a step after the round of points; a resume repeats the step."""
+    add_round = Polisher.add_round
+
+    def stopped(self, state, rounds):
+        signal.raise_signal(signal.SIGINT)
+        return add_round(self, state, rounds)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Polisher, "add_round", stopped)
+        options = {"run": tmp_path, "callback": Silent()}
+        found = vrba.solve(Logistic(), recipe(max_steps=9), **options)
+    assert found.result["stop_reason"] == "interrupted"
+    assert found.before_polish is None  # the trained network is there
+    found = vrba.solve(Logistic(), run=tmp_path, resume=True, callback=Silent())
+    same = jax.tree.map(np.array_equal, found.params, unbroken.params)
+    assert all(jax.tree.leaves(same))
+
+
+def test_a_polished_network_is_not_lost_while_its_run_is_trained_further(
+    solved, tmp_path
+):
+    """Neither one whose stage ended, nor one whose stage was stopped."""
+    path = shutil.copytree(solved[1], tmp_path / "ended")
+    x = np.linspace(0, 2, 9)
+    options = {"resume": True, "callback": DieAt(9)}
+    with pytest.raises(KeyboardInterrupt):
+        vrba.solve(Decay(), recipe(max_steps=12), run=path, **options)
+    loaded = Solution.load(path, Decay())
+    np.testing.assert_array_equal(loaded(x), solved[0](x))
+    assert loaded.result["estimated_error"] == solved[0].result["estimated_error"]
+    assert "estimated relative error" in loaded.sentence()
+
+    path = tmp_path / "stopped"
+    chosen = recipe(max_steps=9)
+    first = vrba.solve(Logistic(), chosen, run=path, callback=FlaggedAfter(1))
+    assert first.result["stop_reason"] == "interrupted" and first.before_polish
+    options = {"resume": True, "callback": Flagged(12)}
+    found = vrba.solve(Logistic(), recipe(max_steps=20), run=path, **options)
+    assert found.result["stop_reason"] == "interrupted"
+    np.testing.assert_array_equal(found(x), first(x))
+    np.testing.assert_array_equal(Solution.load(path, Logistic())(x), first(x))
+
+
 def test_more_training_starts_another_stage(solved, tmp_path):
     few = vrba.solve(Decay(), recipe(max_steps=3), run=tmp_path, callback=Silent())
     assert few.result["step"] == 3
     more = vrba.solve(Decay(), recipe(), run=tmp_path, resume=True, callback=Silent())
     same = jax.tree.map(np.array_equal, more.params, solved[0].params)
     assert more.result["step"] == 6 and all(jax.tree.leaves(same))
+    later = [entry["seconds"] for entry in more.record if entry["step"] > 3]
+    assert min(later) >= few.result["seconds"] - 1e-3  # the first stage counts
     assert load_header(RunFolder(tmp_path).checkpoint("polished"))["step"] == 6
 
 
@@ -235,6 +319,33 @@ def test_a_stage_that_is_left_out_says_why(settings, minutes, text):
 def test_without_settings_there_is_no_stage():
     solution = vrba.solve(Decay(), recipe(None, max_steps=2), callback=Silent())
     assert "polish" not in solution.result and "note" not in solution.result
+
+
+def test_a_stage_with_more_features_goes_on_bit_for_bit(tmp_path):
+    settings = Polish(num_features=6, max_columns=25, num_rounds=2, max_growths=2)
+    chosen = recipe(settings, model=vrba.MLP(width=12, depth=2))
+    whole = vrba.solve(Edge(), chosen, callback=Silent())
+    grown = [step["num_growths"] for step in whole.result["polish"]["steps"]]
+    assert max(grown) > 0
+    last = grown.index(max(grown))  # killed when the features were just added
+    with pytest.raises(KeyboardInterrupt):
+        vrba.solve(Edge(), chosen, run=tmp_path, callback=StopAfter(last))
+    found = vrba.solve(Edge(), run=tmp_path, resume=True, callback=Silent())
+    assert without_times(found.record) == without_times(whole.record)
+    same = jax.tree.map(np.array_equal, found.params, whole.params)
+    assert all(jax.tree.leaves(same))
+
+
+@pytest.mark.slow
+def test_training_goes_on_if_a_stage_gains_nothing(monkeypatch):
+    """It uses the time that the stage has left."""
+    monkeypatch.setattr(Choice, "is_accepted", property(lambda self: False))
+    few = Polish(num_features=3, num_rounds=1, has_tangent=False, time_share=0.9)
+    chosen = recipe(few, max_steps=10**6, check_every=10)
+    found = vrba.solve(Logistic(), chosen, minutes=0.4, callback=Silent())
+    places = [e["step"] for e in found.record if POLISH_STEP in e]
+    assert len(set(places)) >= 2 and places == sorted(places)
+    assert found.result["stop_reason"] == "no_gain" and found.before_polish is None
 
 
 def test_features_are_added_when_a_step_is_not_taken():
@@ -324,17 +435,6 @@ def test_a_recipe_needs_settings_of_the_stage():
 POOR = Polish(num_features=3, max_steps=1, num_rounds=1, has_tangent=False)
 
 
-class DieAt(Silent):
-    """Die after a step of training."""
-
-    def __init__(self, step):
-        self.step = step
-
-    def on_check(self, entry, seconds_left):
-        if entry["step"] == self.step and POLISH_STEP not in entry:
-            raise KeyboardInterrupt
-
-
 @pytest.fixture
 def no_shot(monkeypatch):
     monkeypatch.setattr("vrba.pinn.stages._SHOT_DIM", 0)
@@ -356,17 +456,6 @@ def test_attempts_that_are_over_are_not_repeated(no_shot, tmp_path):
     assert all(jax.tree.leaves(same))
     again = vrba.solve(Logistic(), run=killed, resume=True, callback=Silent())
     assert without_times(again.record) == without_times(whole.record)
-
-
-class Flagged(Silent):
-    """Send Ctrl-C to this process at a step of training."""
-
-    def __init__(self, step):
-        self.step = step
-
-    def on_check(self, entry, seconds_left):
-        if entry["step"] == self.step:
-            signal.raise_signal(signal.SIGINT)
 
 
 def test_a_stopped_attempt_keeps_the_result_of_an_earlier_one(no_shot, tmp_path):
@@ -409,6 +498,47 @@ def test_one_shot_meets_a_tolerance_without_training(tmp_path):
     loaded = Solution.load(tmp_path, Decay())
     np.testing.assert_array_equal(loaded(x), solution(x))
     np.testing.assert_allclose(loaded(x), np.exp(-x), rtol=1e-7)
+
+
+class Oscillator(vrba.Problem):
+    """`u' = v`, `v' = -k u` with an unknown `k`, and data of `cos(2 x)`."""
+
+    unknowns = {"k": vrba.Unknown(4.5)}
+    fields = ("u", "v")
+    domain = vrba.Box(x=(0, 1))
+
+    def equations(self, u, v, x, k):
+        return {"place": u.x - v, "speed": v.x + k * u}
+
+    def conditions(self):
+        x = np.linspace(0, 1, 20)[:, None]
+        return [
+            vrba.Ansatz(lambda x, U, V: (1 + x * U, x * V)),
+            vrba.Data(x, np.cos(2 * x[:, 0]), field="u"),
+        ]
+
+
+@pytest.mark.slow
+def test_one_shot_of_two_fields_and_an_unknown():
+    found = vrba.solve(Oscillator(), recipe(), tolerance=1e-6, callback=Silent())
+    assert found.result["step"] == 0 and found.result["polish"]["step"] == 0
+    assert abs(found.unknowns["k"] - 4) < 1e-5
+    x = np.linspace(0, 1, 9)
+    np.testing.assert_allclose(found(x)["v"], -2 * np.sin(2 * x), atol=1e-5)
+
+
+def test_one_shot_has_the_settings_of_the_stage_and_needs_other_points():
+    few = Polish(max_columns=900, num_features=100, draws=PolishDraws(1, 0, 0))
+    with use_precision("float64"):
+        trainer = Trainer(Evaluator(Formulation(Decay()), recipe(few), 0))
+        settings = attempt_shot(trainer, 2.0).polisher.settings
+    assert settings.num_features == 900 and settings.draws == PolishDraws(1, 0, 0)
+
+    class Cloud(Decay):
+        domain = vrba.PointCloud(np.linspace(0, 2, 200)[:, None], ["x"])
+
+    found = vrba.solve(Cloud(), recipe(), tolerance=1e-6, callback=Silent())
+    assert found.result["step"] > 0
 
 
 @pytest.fixture(scope="module")
@@ -466,6 +596,50 @@ def test_a_tolerance_is_met(is_accepted, estimate, noise, expected, is_met):
     step = {"is_accepted": is_accepted, "estimate": estimate, "noise": noise}
     step |= {"expected": expected, "remainder": 0.0, "data_noise": 0.0}
     assert meets_tolerance([step], 1e-8) == is_met
+
+
+@pytest.mark.parametrize("name", ["estimate", "noise", "expected", "data_noise"])
+@pytest.mark.parametrize("is_accepted", [True, False])
+def test_a_step_that_is_not_finite_meets_nothing(name, is_accepted):
+    step = dict.fromkeys(("estimate", "noise", "expected", "data_noise"), 1e-12)
+    step |= {"remainder": 0.0, "is_accepted": is_accepted, name: math.nan}
+    matters = name in ("expected", "data_noise") if is_accepted else name != "expected"
+    if matters:
+        assert error_estimate([step]) == (math.inf, False)
+        assert not meets_tolerance([step], 1.0)
+        assert not is_converged([step])
+
+
+def test_the_best_seed_has_the_lowest_estimate_if_all_are_reliable(solved):
+    def one(estimate, is_reliable, score):
+        names = ("estimated_error", "estimate_is_reliable", "score")
+        values = (estimate, is_reliable, score)
+        result = dict(zip(names, values, strict=True))
+        return dataclasses.replace(solved[0], result=result)
+
+    first, second = one(1e-9, True, 1e-3), one(1e-8, True, 1e-4)
+    assert best_of([first, second]) == 0
+    assert best_of([first, second, one(None, False, 1e-2)]) == 1
+    trained = dataclasses.replace(solved[0], result={"score": 1e-5})
+    assert best_of([first, second, trained]) == 2
+
+
+class Hole(Decay):
+    """Not a number in a small part of the domain, which training does not meet."""
+
+    def equations(self, u, x):
+        return {"decay": u.x + u + jnp.where(jnp.abs(x - 1.1) < 3e-4, jnp.nan, 0.0)}
+
+
+@pytest.mark.parametrize("tolerance", [None, 1e-8])
+def test_a_residual_that_is_not_finite_at_some_points_changes_nothing(tolerance):
+    chosen = recipe(max_steps=6)
+    found = vrba.solve(Hole(), chosen, tolerance=tolerance, callback=Silent())
+    result = found.result
+    assert (result["step"], result["stop_reason"]) == (6, "no_fit")
+    assert not result["polish"]["is_selected"] and found.before_polish is None
+    assert result["estimated_error"] is None and not result["estimate_is_reliable"]
+    assert "estimated" not in found.sentence()
 
 
 def test_attempts_double_the_steps_or_the_time():

@@ -39,6 +39,15 @@ def test_refined_flow_is_that_of_elimination(is_classical):
     assert relative_difference(np.stack(found), np.stack(exact)) < 1e-12
 
 
+def test_a_failure_of_gmres_is_an_error():
+    """The flow at 100 is no start for a hundred times that Reynolds number."""
+    known = automatic_derivatives(cavity.smooth_lid_stream)
+    coarse = solve_flow(known, 100.0, 8)
+    text = "GMRES did not converge at `reynolds=10000`. Use a smaller Reynolds number"
+    with pytest.raises(RuntimeError, match=text):
+        refine(coarse, known, 1e4, 28)
+
+
 @pytest.mark.parametrize(("kind", "bound"), [(Cavity, 1e-10), (ClassicalCavity, 1e-9)])
 def test_cavity_error_is_confirmed_by_smaller_sizes(kind, bound):
     """The corners make the convergence algebraic, with a power of more than six."""

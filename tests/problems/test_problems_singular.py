@@ -30,6 +30,11 @@ def derivatives(fn, points):
     return jax.vmap(lambda p: propagate(fn, coordinate_jets(p, 2), SECOND))(points)
 
 
+def evaluate(fn, points):
+    """Without a compiled program, which each function would need for itself."""
+    return jax.vmap(lambda p: fn(p[0], p[1]))(jnp.asarray(points))
+
+
 def inside(num_points, radius):
     angle = np.linspace(0.01, 1.49 * math.pi, num_points)
     return radius * np.stack([np.cos(angle), np.sin(angle)], axis=1), angle
@@ -140,23 +145,115 @@ def test_only_re_entrant_corners_of_polygons_have_functions():
     assert places(vrba.Box(x=(0, 1), y=(0, 1))) == set()
 
 
-def test_functions_are_continuous_inside():
-    """Where the jump of the angle meets the polygon again, they are cut off."""
-    narrow = vrba.Polygon(
-        [(0, 0), (4, 0), (4, 3), (2.5, 3), (2.5, 1), (2, 1), (2, 3), (0, 3)]
-    )
-    assert all(each.radius is None for each in corner_functions(L_SHAPE))
-    found = corner_functions(narrow)
-    assert {each.radius for each in found} == {0.5}
-    generator = np.random.default_rng(0)
-    points = narrow.sample(4096, seed=0)
-    direction = generator.standard_normal(points.shape)
-    near = points + 1e-6 * direction
-    kept = narrow.contains(near)
+def block(x, y):
+    """The polygon between two intervals."""
+    return vrba.Polygon([(x[0], y[0]), (x[1], y[0]), (x[1], y[1]), (x[0], y[1])])
+
+
+SQUARE, HOLE = block((-1, 1), (-1, 1)), block((-0.5, 0.3), (-0.4, 0.4))
+PIERCED = SQUARE - HOLE
+NARROW = vrba.Polygon(
+    [(0, 0), (4, 0), (4, 3), (2.5, 3), (2.5, 1), (2, 1), (2, 3), (0, 3)]
+)
+
+
+def along(singular, distance, angle):
+    """Points at a distance from the corner, at angles from its first edge."""
+    angle = np.asarray(angle) + singular.start
+    return singular.at + distance * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+
+
+def test_each_convex_corner_of_a_polygonal_hole_has_functions():
+    found = corner_functions(PIERCED)
+    places = [each.at for each in found]
+    assert set(places) == set(HOLE.vertices)
+    plain = functions_of_opening(1.5 * math.pi)
+    for place in HOLE.vertices:
+        own = [each for each in found if each.at == place]
+        powers = [each.function.exponent for each in own]
+        np.testing.assert_allclose(powers, [fn.exponent for fn in plain])
+        np.testing.assert_allclose([each.opening for each in own], 1.5 * math.pi)
+    triangle = vrba.Polygon([(0, 0), (0.5, 0), (0, 0.5)])
+    found = {each.at: each.opening for each in corner_functions(SQUARE - triangle)}
+    expected = {(0, 0): 1.5 * math.pi, (0.5, 0): 1.75 * math.pi}
+    assert found == pytest.approx(expected | {(0, 0.5): 1.75 * math.pi})
+
+
+def test_only_corners_of_the_domain_with_an_opening_above_pi_have_functions():
+    places = lambda shape: {each.at for each in corner_functions(shape)}
+    dart = vrba.Polygon([(0, 0), (0.6, 0), (0.2, 0.2), (0, 0.6)])
+    assert places(SQUARE - dart) == set(dart.vertices) - {(0.2, 0.2)}
+    for first in (SQUARE, vrba.Box(x=(-1, 1), y=(-1, 1)), vrba.Disk(0.9)):
+        assert places(first - HOLE) == set(HOLE.vertices)
+    without = PIERCED - vrba.Disk(0.1, x=0.3, y=0.4)
+    assert places(without) == set(HOLE.vertices) - {(0.3, 0.4)}
+    other = block((0.6, 0.8), (0.0, 0.2))
+    assert places(PIERCED - other) == {*HOLE.vertices, *other.vertices}
+    notch = block((0, 2), (0.5, 0.7))  # two of its corners are outside the square
+    assert places(SQUARE - notch) == {(0, 0.5), (0, 0.7)}
+
+
+@pytest.mark.parametrize("end", [1, 2])
+def test_a_removed_quadrant_gives_the_functions_of_the_l_shape(end):
+    """Also if the boundaries of both polygons coincide in part."""
+    found = corner_functions(SQUARE - block((0, end), (-end, 0)))
+    assert found == corner_functions(L_SHAPE)
+
+
+def test_functions_of_a_hole_are_harmonic_near_it():
+    for singular in corner_functions(PIERCED)[:5]:
+        inner = np.linspace(0.01, 0.99, 9) * singular.opening
+        near = along(singular, 0.49 * singular.radius, inner)
+        found = derivatives(singular, jnp.asarray(near))
+        np.testing.assert_allclose(found[2, 0] + found[0, 2], 0, atol=1e-10)
+
+
+def test_functions_of_a_hole_vanish_on_its_edges():
+    for singular in corner_functions(PIERCED):
+        assert PIERCED.contains(along(singular, 0.1, np.linspace(0.1, 4.6, 9))).all()
+        edges = along(singular, 0.49 * singular.radius, [0, singular.opening])
+        np.testing.assert_allclose(HOLE.depth(edges), 0, atol=1e-14)
+        if not singular.function.has_logarithm:
+            np.testing.assert_allclose(evaluate(singular, edges), 0, atol=1e-14)
+
+
+def test_functions_of_a_hole_vanish_beyond_the_nearest_other_edge():
+    """Of the hole, whose edges are 0.8 long, or of the square around it."""
+    radii = {each.at: each.radius for each in corner_functions(PIERCED)}
+    expected = {(-0.5, -0.4): 0.5, (-0.5, 0.4): 0.5, (0.3, -0.4): 0.6, (0.3, 0.4): 0.6}
+    assert radii == pytest.approx(expected)
+    wide = corner_functions(block((-3, 3), (-3, 3)) - HOLE)
+    np.testing.assert_allclose([each.radius for each in wide], 0.8)
+    for singular in corner_functions(PIERCED):
+        far = along(singular, 1.001 * singular.radius, np.linspace(0, 6.28, 9))
+        np.testing.assert_array_equal(evaluate(singular, far), 0)
+
+
+@pytest.mark.parametrize(
+    ("shape", "radii"),
+    [
+        (L_SHAPE, {None}),
+        (NARROW, {0.5}),
+        (PIERCED, None),
+        (vrba.Box(x=(-1, 1), y=(-1, 1)) - HOLE, None),
+        (L_SHAPE - vrba.Polygon([(-0.6, 0.2), (-0.2, 0.3), (-0.3, 0.7)]), None),
+    ],
+    ids=["l", "narrow", "pierced", "box", "two"],
+)
+def test_functions_are_continuous_inside(shape, radii):
+    """Where the jump of the angle meets the domain again, they are cut off."""
+    found = corner_functions(shape)
+    assert radii is None or {each.radius for each in found} == radii
+    points = shape.sample(1024, seed=0)
+    moved = points + 1e-6 * np.random.default_rng(0).standard_normal(points.shape)
+    distances = np.linspace(0.01, 5, 500)[:, None]
     for singular in found:
-        fn = jax.jit(jax.vmap(lambda p, fn=singular: fn(p[0], p[1])))
-        gap = np.abs(fn(jnp.asarray(points)) - fn(jnp.asarray(near)))[kept]
-        assert np.max(gap) < 1e-2
+        jump = singular.opening / 2 + math.pi
+        sides = [along(singular, distances, jump + turn) for turn in (-1e-7, 1e-7)]
+        first, second = np.concatenate([[points, moved], sides], axis=1)
+        kept = shape.contains(first) & shape.contains(second)
+        change = evaluate(singular, first) - evaluate(singular, second)
+        assert np.max(np.abs(change)[kept]) < 1e-2
 
 
 # In a problem.

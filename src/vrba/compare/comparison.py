@@ -138,9 +138,9 @@ def compare(
     minute, unless `steps` or a `recipe` is given) and at most `steps` steps. Only the
     policy differs from `recipe`, by default that of the problem or the data.
 
-    Runs are made one after another in this process and written to the folder `out`, by
-    default a temporary one. `resume=True` makes only the runs that are missing in
-    `out`, and may have more seeds. Ctrl-C stops after the current step.
+    Runs are made one after another in this process, without a linear stage, and written
+    to the folder `out`, by default a temporary one. `resume=True` makes only the runs
+    that are missing in `out`, and may have more seeds. Ctrl-C stops after a step.
     """
     check_budget(first_seed, seeds, minutes, diagnose)
     if resume and out is None:
@@ -241,12 +241,16 @@ def resume_in_processes(
 def case_of(
     problem: Any, recipe: Any, minutes: float | int | None, steps: int | None
 ) -> ProblemCase | DataCase:
-    """The problem or the data with a recipe, by default the usual one; the recipe is
-    limited to `steps`."""
+    """The problem or the data with a recipe, by default the usual one.
+
+    The recipe is limited to `steps`. That of a problem loses its linear stage, which
+    would hide the differences between policies.
+    """
     if isinstance(problem, Problem):
         if recipe is None:
             recipe = default_recipe(Formulation(problem), minutes, polish=None)
         _check_recipe(recipe, Recipe)
+        recipe = dataclasses.replace(recipe, polish=None)
         return ProblemCase(problem, _limited(recipe, steps))
     if isinstance(problem, Pairs | str | os.PathLike):
         is_file = not isinstance(problem, Pairs)

@@ -22,6 +22,7 @@ from .polish_choice import Choice as Choice
 from .polish_choice import Halves as Halves
 from .polish_choice import choose_step as choose_step
 from .polish_run import error_estimate as error_estimate
+from .polish_run import is_converged as is_converged
 from .polish_run import meets_tolerance as meets_tolerance
 from .polisher import Polisher as Polisher
 from .polisher import PolishInfo as PolishInfo

@@ -49,26 +49,26 @@ def run_one_shot(
     files: PolishFiles,
     *,
     reference: Reference | None,
-    seconds: float,
     max_seconds: float,
     tolerance: float,
 ) -> PolishRun:
     """Fit features of the best of a few scales, until the tolerance is met or a step
     does not help."""
-    begun, tried = time.monotonic(), []
+    start = time.monotonic() - origin["begin"]
+    clock, tried = lambda: time.monotonic() - start, []
     with watch_signals() as flag:
         for gain in GAINS:
             tried.append(attempt_shot(trainer, gain))
-            if flag.is_set:
+            if flag.is_set or clock() > max_seconds:
                 break
     best = min(tried, key=lambda one: one.loss)
-    seconds += time.monotonic() - begun
     return run_polish(
-        PolishRun.new(best.make_polisher, origin, best.polisher, best.begun),
+        PolishRun.new(
+            best.make_polisher, origin | {"begin": clock()}, best.polisher, best.begun
+        ),
         logger,
         files,
         reference=reference,
-        seconds=seconds,
         max_seconds=max_seconds,
         tolerance=tolerance,
     )
@@ -76,7 +76,7 @@ def run_one_shot(
 
 def attempt_shot(trainer: Trainer, gain: float) -> ShotAttempt:
     """Fit the first rounds of points with features of one scale."""
-    settings = dataclasses.replace(SHOT, gain=gain)
+    settings = _with_choices(SHOT, trainer.recipe.polish or SHOT, gain)
     evaluator, params = trainer.evaluator, trainer.evaluator.initial_params()
     make = lambda number: Polisher(settings, evaluator, params, trainer.pools, number)
     polisher = make(0)
@@ -86,3 +86,15 @@ def attempt_shot(trainer: Trainer, gain: float) -> ShotAttempt:
         begun = polisher.add_round(state, begun)
     loss = polisher.held_out_loss(state, begun)
     return ShotAttempt(loss if np.isfinite(loss) else np.inf, make, polisher, begun)
+
+
+def _with_choices(shot: Polish, chosen: Polish, gain: float) -> Polish:
+    """The settings of the one shot, with what was chosen for the linear stage."""
+    return dataclasses.replace(
+        shot,
+        gain=gain,
+        num_features=min(shot.num_features, chosen.max_columns),
+        max_columns=chosen.max_columns,
+        draws=chosen.draws,
+        has_singular=chosen.has_singular,
+    )

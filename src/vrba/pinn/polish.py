@@ -17,6 +17,8 @@ from ..core import (
 )
 
 _MIN_SECONDS = 15.0  # compilation and one step of a small network
+_COMPILE_SECONDS = 10.0
+_RATE = 2e10  # operations per second of a step on one core, at least
 
 
 class PolishDraws(eqx.Module):
@@ -120,19 +122,38 @@ class Polish(eqx.Module):
                 f"got {self.num_features}: raise `max_columns` too."
             )
 
+    def has_tangent_of(self, num_params: int) -> bool:
+        """Whether a network of so many parameters has a tangent part."""
+        return self.has_tangent and num_params + self.num_features <= self.max_columns
+
 
 def why_left_out(
-    settings: Polish | None, dtype: str, minutes: float | int | None
+    settings: Polish | None,
+    dtype: str,
+    minutes: float | int | None,
+    num_params: int = 0,
 ) -> str:
     """Why a run has no linear stage although it has settings; else empty."""
     if settings is None:
         return ""
     if dtype != "float64":
         return f"The linear stage was left out: it needs float64, not {dtype}."
-    if minutes is not None and 60 * minutes * settings.time_share < _MIN_SECONDS:
-        least = _MIN_SECONDS / 60 / settings.time_share
-        return f"The linear stage was left out: it needs {least:g} minutes in all."
+    least = least_seconds(settings, num_params) / 60 / settings.time_share
+    if minutes is not None and minutes < least:
+        return f"The linear stage was left out: it needs {least:.2g} minutes in all."
     return ""
+
+
+def least_seconds(settings: Polish, num_params: int) -> float:
+    """A bound of the time of one step and its compilation for a network.
+
+    It reads no clock, so a run that is resumed elsewhere decides the same.
+    """
+    columns = settings.num_features
+    if settings.has_tangent_of(num_params):
+        columns += num_params
+    operations = 2 * settings.rows_per_column * columns**3
+    return max(_MIN_SECONDS, _COMPILE_SECONDS + operations / _RATE)
 
 
 def training_share(

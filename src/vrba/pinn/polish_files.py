@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import equinox as eqx
@@ -31,6 +32,7 @@ from .polisher import (
 from .recipe import known_classes
 
 STAGE, POLISHED = "stage", "polished"  # in the folder of checkpoints
+EARLIER = "earlier"  # the selected network before that of an interrupted stage
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,13 +56,14 @@ class PolishResult:
     def rank(self) -> tuple[bool, float]:
         """Smaller is better: reliable estimates first."""
         is_uncertain = not self.result.get("estimate_is_reliable", False)
-        return is_uncertain, self.result.get("estimated_error", math.inf)
+        estimate = self.result.get("estimated_error")
+        return is_uncertain, math.inf if estimate is None else estimate
 
-    def or_better(self, other: "PolishResult | None") -> "PolishResult":
-        """Return the other one if it was selected and is estimated to be better."""
-        if other is None or not other.is_selected or self.rank <= other.rank:
-            return self
-        return other
+
+def best_result(results: Iterable[PolishResult | None]) -> PolishResult | None:
+    """The first of the results with the lowest estimated error, if there are any."""
+    known = (one for one in results if one is not None)
+    return min(known, key=lambda one: one.rank, default=None)
 
 
 class PolishFiles:
@@ -76,25 +79,61 @@ class PolishFiles:
     def attempts(self, num_steps: int) -> list[dict[str, Any]]:
         """The stages that ended, up to a step of training: their limits and times."""
         header = self._header(STAGE)
-        if header.get("step", math.inf) > num_steps:
+        if not header:
             return []
-        last = {name: header[name] for name in ("step", "limit", "end")}
-        return [*header["attempts"], *([last] if _is_over(header) else [])]
+        names = ("step", "limit", "end", "stop_reason")
+        last = [{name: header[name] for name in names}] if _is_over(header) else []
+        all_ended = [*header["attempts"], *last]
+        return [attempt for attempt in all_ended if attempt["step"] <= num_steps]
+
+    def seconds(self, num_steps: int) -> float:
+        """The seconds at the end of the last stage up to a step of training."""
+        header = self._header(STAGE)
+        ends = [attempt["end"] for attempt in self.attempts(num_steps)]
+        if header.get("step", math.inf) <= num_steps:
+            ends.append(header["end"])
+        return max(ends, default=0.0)
+
+    def last_steps(self, num_steps: int) -> list[dict[str, Any]]:
+        """The steps of the linear stage at this step of training."""
+        header = self._header(STAGE)
+        return header["steps"] if header.get("step") == num_steps else []
 
     def selected(self) -> PolishResult | None:
-        """The best result of the stages that ended."""
-        header, stage = self._header(POLISHED), self._header(STAGE)
-        is_going_on = stage.get("step") == header.get("step") and not _is_over(stage)
-        if self.folder is None or not header or is_going_on:
-            return None
-        return load_polished(self.folder, self.evaluator)
+        """The best result, also of a stage that was interrupted."""
+        return self._load(POLISHED)
 
-    def save_selected(self, found: PolishResult) -> None:
-        """Write the best result."""
-        if self.folder is not None and found.is_selected:
-            save_polished(
-                self.folder, found.params, found.result, found.step, self._problem
-            )
+    def ended(self) -> PolishResult | None:
+        """The best result of the stages that ended."""
+        return self._load(EARLIER if self._is_interrupted() else POLISHED)
+
+    def interrupted(self) -> PolishResult | None:
+        """The result of a stage that was interrupted after an accepted step."""
+        return self._load(POLISHED) if self._is_interrupted() else None
+
+    def save_selected(
+        self, found: PolishResult, earlier: PolishResult | None = None
+    ) -> None:
+        """Write the best result, and that of `earlier` stages if it is another one."""
+        if self.folder is None or not found.is_selected:
+            return
+        pairs = {EARLIER: None if earlier is found else earlier, POLISHED: found}
+        for name, one in pairs.items():
+            if one is not None:
+                save_polished(self.folder, one, self._problem, name)
+            else:
+                self.folder.checkpoint(name).unlink(missing_ok=True)
+
+    def _is_interrupted(self) -> bool:
+        """Whether the best result is that of a stage that was interrupted."""
+        header, stage = self._header(POLISHED), self._header(STAGE)
+        same = header and stage and header["step"] == stage["step"]
+        return bool(same) and not _is_over(stage)
+
+    def _load(self, name: str) -> PolishResult | None:
+        if self.folder is None or not self._header(name):
+            return None
+        return load_polished(self.folder, self.evaluator, name)
 
     def save_stage(
         self, header: dict[str, Any], network: Any, state: PolishState
@@ -151,27 +190,28 @@ def fingerprint(params: Any) -> str:
 
 def save_polished(
     folder: RunFolder,
-    params: Any,
-    result: dict[str, Any],
-    step: int,
+    found: PolishResult,
     problem: dict[str, Any],
+    name: str = POLISHED,
 ) -> None:
     """Write a polished network, with its part of a result."""
     names = ("estimated_error", "estimate_is_reliable", "polish")
-    part = {name: result[name] for name in names}
-    header = {"result": part, "step": step, "problem": problem}
-    save_tree(folder.checkpoint(POLISHED), params, header)
+    part = {name: found.result[name] for name in names}
+    header = {"result": part, "step": found.step, "problem": problem}
+    save_tree(folder.checkpoint(name), found.params, header)
 
 
-def load_polished(folder: RunFolder, evaluator: Evaluator) -> PolishResult:
-    """Read the polished network of a folder."""
-    header = load_header(folder.checkpoint(POLISHED))
+def load_polished(
+    folder: RunFolder, evaluator: Evaluator, name: str = POLISHED
+) -> PolishResult:
+    """Read a polished network of a folder."""
+    header = load_header(folder.checkpoint(name))
     result = header["result"]
     settings: Any = rebuild(result["polish"]["settings"], known_classes())
     start, number = evaluator.initial_params(), result["polish"]["num_growths"]
     network = polished_network(settings, evaluator, start, number)
     found, template = evaluator_of(network, evaluator, settings)
-    params, _ = load_tree(folder.checkpoint(POLISHED), template)
+    params, _ = load_tree(folder.checkpoint(name), template)
     return PolishResult(found, params, result, header["step"])
 
 

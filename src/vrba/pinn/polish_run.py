@@ -27,7 +27,8 @@ class PolishRun:
     """The steps of one linear stage so far.
 
     `origin` says what the stage belongs to: `step` of training, `trained`, a checksum
-    of the network, the `limit` of the attempt, and earlier `attempts`.
+    of the network, the seconds of the run at its `begin`, the `limit` of the attempt,
+    and earlier `attempts`. `start` is the accuracy of the trained network.
     """
 
     make_polisher: Callable[[int], Polisher]  # takes the number of growths
@@ -38,6 +39,7 @@ class PolishRun:
     origin: dict[str, Any]
     stop_reason: StopReason | None = None
     begun: PolishRounds | None = None  # rounds of the next step
+    start: dict[str, float] = dataclasses.field(default_factory=dict)
 
     @staticmethod
     def new(
@@ -62,10 +64,20 @@ class PolishRun:
         ends = (StopReason.interrupted, StopReason.converged, StopReason.tolerance)
         return self.stop_reason in ends
 
+    @property
+    def is_selected(self) -> bool:
+        """Whether a step was accepted."""
+        return any(step["is_accepted"] for step in self.steps)
+
     def ends_with(self, trained: StopReason) -> StopReason:
-        """Why the whole run ended, given why training ended."""
-        is_told = self.is_final or self.stop_reason == StopReason.no_gain
-        return self.stop_reason if self.stop_reason and is_told else trained
+        """Why the whole run ended, given why training ended.
+
+        That training had no descent says nothing of a network that was polished.
+        """
+        limits = (None, StopReason.steps, StopReason.time)
+        if self.stop_reason in limits and (trained in limits or not self.is_selected):
+            return trained
+        return self.stop_reason or trained
 
     def result(self) -> PolishResult:
         """The polished network, and what the stage adds to a run's result."""
@@ -76,11 +88,13 @@ class PolishRun:
             return PolishResult(evaluator, params, {}, step)
         estimate, is_reliable = error_estimate(self.steps)
         result = {
-            "estimated_error": estimate,
+            "estimated_error": estimate if math.isfinite(estimate) else None,
             "estimate_is_reliable": is_reliable,
             "polish": {
-                "is_selected": any(one["is_accepted"] for one in self.steps),
+                "is_selected": self.is_selected,
                 "num_growths": self.num_growths,
+                "step": step,
+                "start": self.start,
                 "settings": describe(settings),
                 "stop_reason": self.stop_reason,
                 "seconds": self.seconds,
@@ -94,6 +108,7 @@ class PolishRun:
         header = self.origin | {
             "num_growths": self.num_growths,
             "settings": describe(self.polisher.settings),
+            "start": self.start,
             "steps": self.steps,
             "stop_reason": self.stop_reason,
             "end": seconds,
@@ -107,27 +122,33 @@ def run_polish(
     files: PolishFiles,
     *,
     reference: Reference | None,
-    seconds: float,
     max_seconds: float,
     tolerance: float | None = None,
 ) -> PolishRun:
-    """Polish a network, whose training took `seconds`."""
+    """Polish a network until there is a reason to stop."""
     logger.rewind(run.origin["step"], len(run.steps))
+    seconds = run.origin["begin"]
     before, begun = seconds + run.seconds, time.monotonic()
     clock = lambda: before + time.monotonic() - begun
+    run.start = run.start or _accuracy(run, reference)
+    if _has_no_gain(run):  # there may be more time than before
+        _grow(run, clock(), max_seconds)
     with watch_signals() as flag:
         while run.stop_reason is None:
             run.stop_reason = _stop_reason(run, flag, clock(), max_seconds, tolerance)
             if run.stop_reason is not None:
                 break
-            start = clock()
-            run.state, info = run.polisher.step(run.state, run.begun)
+            start, polisher = clock(), run.polisher
+            rounds = polisher.complete(run.state, run.begun, lambda: flag.is_set)
+            if not polisher.is_complete(rounds):
+                continue  # the next step begins anew when the run is resumed
+            run.state, info = polisher.step(run.state, rounds)
             run.begun = None
             found = _describe(run, info, reference)
             found |= {"seconds": clock() - seconds, "step_seconds": clock() - start}
             run.steps.append(found)
             entry = _entry(run, info, seconds)
-            if not info.choice.is_accepted and not is_converged(run.steps):
+            if _has_no_gain(run):
                 _grow(run, clock(), max_seconds)
             logger.add(entry)  # before the file: `rewind` drops it again
             run.save(files, clock())
@@ -153,13 +174,23 @@ def _stop_reason(
             return StopReason.tolerance
         if is_converged(run.steps):
             return StopReason.converged
-        if not last["is_accepted"] and last["num_growths"] == run.num_growths:
+        if not math.isfinite(last["estimate"]):
+            return StopReason.no_fit
+        if _has_no_gain(run):
             return StopReason.no_gain
         if seconds + _next_seconds(run, last) > max_seconds:
             return StopReason.time
     if len(run.steps) >= run.polisher.settings.max_steps:
         return StopReason.steps
     return None
+
+
+def _has_no_gain(run: PolishRun) -> bool:
+    """Whether the last step was not accepted, and there are no features to add."""
+    last = run.steps[-1] if run.steps else None
+    if last is None or last["is_accepted"] or is_converged(run.steps):
+        return False
+    return last["num_growths"] == run.num_growths and math.isfinite(last["estimate"])
 
 
 def _next_seconds(run: PolishRun, last: dict[str, Any]) -> float:
@@ -188,8 +219,12 @@ def _grow(run: PolishRun, seconds: float, max_seconds: float) -> None:
 def _describe(
     run: PolishRun, info: PolishInfo, reference: Reference | None
 ) -> dict[str, Any]:
-    """What is stored of a step, as plain values."""
+    """What is stored of a step, as plain values.
+
+    A quadratic part that is not finite counts as much as the step itself.
+    """
     choice = info.choice
+    share = info.remainder if math.isfinite(info.remainder) else 1.0
     found = {
         "num_columns": run.polisher.num_columns,
         "num_growths": run.num_growths,
@@ -197,14 +232,24 @@ def _describe(
         "noise": choice.noise,
         "expected": choice.total,
         "is_accepted": choice.is_accepted,
-        "remainder": info.remainder * choice.estimate,
+        "remainder": share * choice.estimate,
         "data_noise": info.data_noise,
         "used_columns": choice.candidate.num_columns,
         "ridge": choice.candidate.ridge,
         "parts": {name: round(value, 3) for name, value in info.seconds.items()},
     }
+    return found | _accuracy(run, reference)
+
+
+def _accuracy(run: PolishRun, reference: Reference | None) -> dict[str, float]:
+    """The residual of the present solution, and its error to a reference."""
+    evaluator, params = run.polisher.evaluator, run.state.params
+    residual = run.polisher.residual(params)
+    found = {
+        "residual_l2": float(np.sqrt(np.mean(residual**2))),
+        "residual_max": float(np.max(np.abs(residual))),
+    }
     if reference is not None:
-        evaluator, params = run.polisher.evaluator, run.state.params
         found["error"] = relative_error(evaluator, params, reference)
     return found
 
@@ -212,23 +257,16 @@ def _describe(
 def _entry(run: PolishRun, info: PolishInfo, seconds: float) -> dict[str, Any]:
     """The entry of the log after a step."""
     last = run.steps[-1]
-    evaluator, params = run.polisher.evaluator, run.state.params
-    residual = run.polisher.residual(params)
+    measured = ("residual_l2", "residual_max", "error", "is_accepted")
     entry = {
         "step": run.origin["step"],
         POLISH_STEP: len(run.steps),
         "seconds": round(seconds + last["seconds"], 3),
         "loss": info.loss,
-        "residual_l2": float(np.sqrt(np.mean(residual**2))),
-        "residual_max": float(np.max(np.abs(residual))),
         "estimated_error": error_estimate(run.steps)[0],
-        "is_accepted": last["is_accepted"],
-    }
-    for name, value in evaluator.unknowns(params).items():
-        entry[f"unknown {name}"] = value
-    if "error" in last:
-        entry["error"] = last["error"]
-    return entry
+    } | {name: last[name] for name in measured if name in last}
+    unknowns = run.polisher.evaluator.unknowns(run.state.params)
+    return entry | {f"unknown {name}": value for name, value in unknowns.items()}
 
 
 def error_estimate(steps: list[dict[str, Any]]) -> tuple[float, bool]:
@@ -236,11 +274,15 @@ def error_estimate(steps: list[dict[str, Any]]) -> tuple[float, bool]:
 
     A step that was not taken measures the error of the solution before it. After a step
     that was taken, its sampling error and its quadratic remainder are left. The noise
-    of measured values remains in any case.
+    of measured values remains in any case. If one of them is not finite, the error is
+    unknown: infinite.
     """
     last = steps[-1]
     names = ("expected", "remainder") if last["is_accepted"] else ("estimate", "noise")
-    found = max(_ROUNDING, *(last[name] for name in (*names, "data_noise")))
+    parts = [last[name] for name in (*names, "data_noise")]
+    if not all(map(math.isfinite, parts)):
+        return math.inf, False
+    found = max(_ROUNDING, *parts)
     return found, bool(last["noise"] < last["estimate"]) or found == _ROUNDING
 
 
@@ -251,7 +293,7 @@ def meets_tolerance(steps: list[dict[str, Any]], tolerance: float) -> bool:
     also be below the tolerance together.
     """
     estimate, is_reliable = error_estimate(steps)
-    if is_reliable or steps[-1]["is_accepted"]:
+    if is_reliable or steps[-1]["is_accepted"] or math.isinf(estimate):
         return is_reliable and estimate <= tolerance
     both = steps[-1]["estimate"] + steps[-1]["noise"]
     return max(both, steps[-1]["data_noise"]) <= tolerance
@@ -263,22 +305,41 @@ def is_converged(steps: list[dict[str, Any]]) -> bool:
 
 
 def begin_polish(
-    trainer: Trainer, trained: Any, files: PolishFiles, origin: dict[str, Any]
+    trainer: Trainer,
+    trained: Any,
+    files: PolishFiles,
+    origin: dict[str, Any],
+    known: PolishRun | None = None,
 ) -> PolishRun:
-    """The stage that the files hold for this network, or a new one."""
+    """The stage of this network that is known or in the files, or a new one."""
     settings: Any = trainer.recipe.polish
     make_polisher = lambda number: Polisher(
         settings, trainer.evaluator, trained, trainer.pools, number
     )
-    header = files.stage_at(origin["step"], trained, describe(settings))
     origin = origin | {"trained": fingerprint(trained)}
+    if known is not None and _is_same_stage(known.origin, origin):
+        origin["begin"] = known.origin["begin"]
+        stop_reason = _lasting(known.stop_reason)
+        return dataclasses.replace(known, origin=origin, stop_reason=stop_reason)
+    header = files.stage_at(origin["step"], trained, describe(settings))
     if not header:
         return PolishRun.new(make_polisher, origin)
+    origin["begin"] = header["begin"]
     polisher = make_polisher(header["num_growths"])
     arrays = files.stage_arrays(polisher.network(polisher.trained))
     steps, number = header["steps"], header["num_growths"]
     count = jnp.asarray(len(steps), jnp.int32)
     state = PolishState(polisher.linear_part(arrays[0]), arrays[1], count)
-    ends = (StopReason.converged, StopReason.no_gain)
-    stop_reason = next((end for end in ends if end == header["stop_reason"]), None)
-    return PolishRun(make_polisher, polisher, state, number, steps, origin, stop_reason)
+    found = PolishRun(make_polisher, polisher, state, number, steps, origin)
+    stop_reason = _lasting(header["stop_reason"])
+    return dataclasses.replace(found, stop_reason=stop_reason, start=header["start"])
+
+
+def _lasting(stop_reason: str | None) -> StopReason | None:
+    """The reason if it holds also with more time and another tolerance."""
+    reasons = (StopReason.converged, StopReason.no_fit)
+    return next((one for one in reasons if one == stop_reason), None)
+
+
+def _is_same_stage(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return all(one[name] == other[name] for name in ("step", "trained"))

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 import time
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -194,6 +195,22 @@ class Polisher(eqx.Module):
             seconds=seconds,
         )
 
+    def complete(
+        self,
+        state: PolishState,
+        begun: PolishRounds | None = None,
+        is_stopped: Callable[[], bool] = lambda: False,
+    ) -> PolishRounds:
+        """All rounds of a step, or those before it was stopped."""
+        rounds = self.begin(state) if begun is None else begun
+        while not self.is_complete(rounds) and not is_stopped():
+            rounds = self.add_round(state, rounds)
+        return rounds
+
+    def is_complete(self, rounds: PolishRounds) -> bool:
+        """Whether a step has all of its rounds."""
+        return len(rounds.solutions) >= self.num_rounds
+
     def step(
         self, state: PolishState, begun: PolishRounds | None = None
     ) -> tuple[PolishState, PolishInfo]:
@@ -201,9 +218,7 @@ class Polisher(eqx.Module):
 
         `begun` holds rounds of this step that exist already.
         """
-        rounds = self.begin(state) if begun is None else begun
-        while len(rounds.solutions) < self.num_rounds:
-            rounds = self.add_round(state, rounds)
+        rounds = self.complete(state, begun)
         start, halves, params = time.monotonic(), rounds.halves, state.params
         values = [self._values(each) for each in rounds.solutions[-2:]]
         change = values[-1] - values[0]
@@ -334,8 +349,7 @@ def polished_network(
         num_fields,
         _batches(settings.num_features // num_fields, num_growths),
         num_singular=len(singular_functions(settings, formulation)),
-        has_tangent=settings.has_tangent
-        and size + settings.num_features <= settings.max_columns,
+        has_tangent=settings.has_tangent_of(size),
         gain=settings.gain,
         dtype=evaluator.dtype,
         key=random_stream(evaluator.root, 2),

@@ -39,9 +39,10 @@ from .accuracy import (
     reference_of,
     residual_result,
 )
-from .evaluator import Evaluator
+from .evaluator import Evaluator, Rows
 from .export import write_grid
 from .polish_files import (
+    PolishFiles,
     PolishResult,
     load_polished,
     result_before_polish,
@@ -200,8 +201,9 @@ class Solution(eqx.Module):
         if self.before_polish is not None:
             folder.check_free()
             described = self.result["manifest"]["problem"]
-            step = self.result["step"]
-            save_polished(folder, self.params, self.result, step, described)
+            step = self.result["polish"]["step"]
+            found = PolishResult(self.evaluator, self.params, self.result, step)
+            save_polished(folder, found, described)
         save_complete(folder, self.result, self.record, iterates)
         return folder.path
 
@@ -227,16 +229,22 @@ class Solution(eqx.Module):
         with use_precision(evaluator.recipe.dtype):
             template = evaluator.initial_params()
             (best, last), result = load_best(folder, template)
-            if "residual_l2" not in result:  # the run goes on
+            goes_on = "residual_l2" not in result
+            if goes_on:
                 held_out = make_held_out(evaluator)
                 check = measure_residuals(evaluator, held_out, best)
                 result |= residual_result(evaluator, best, check)
-        result = result | {"manifest": manifest}
-        record, path = folder.record(), folder.path
-        trained = Solution(evaluator, best, last, record, result, path)
-        if not result.get("polish", {}).get("is_selected"):
-            return trained
-        with use_precision(evaluator.recipe.dtype):
+            result = result | {"manifest": manifest}
+            record, path = folder.record(), folder.path
+            trained = Solution(evaluator, best, last, record, result, path)
+            if goes_on:  # it may have been polished before it was resumed
+                polished = PolishFiles(folder, evaluator).selected()
+                if polished is None:
+                    return trained
+                trained.result.update(polished.result)
+                return with_polish(trained, make_held_out(evaluator), polished, None)
+            if not result.get("polish", {}).get("is_selected"):
+                return trained
             return _polished(trained, load_polished(folder, evaluator))
 
     def summary(self) -> dict[str, Any]:
@@ -316,6 +324,28 @@ class Solution(eqx.Module):
                 f"The solution takes {len(names)} coordinates, {', '.join(names)}, got "
                 f"{len(coordinates)}."
             )
+
+
+def with_polish(
+    solution: Solution,
+    held_out: dict[str, Rows],
+    polished: PolishResult,
+    reference: Reference | None,
+) -> Solution:
+    """The solution after the linear stage, with the accuracy before and after it.
+
+    `solution` is the trained one; its result includes that of the stage.
+    """
+    evaluator, params = polished.evaluator, polished.params
+    check = measure_residuals(evaluator, held_out, params)
+    before = solution.result
+    found = residual_result(evaluator, params, check)
+    found |= {"last_score": found["score"]}
+    if reference is not None:
+        found["errors"] = errors_of(evaluator, params, params, reference)
+    found["before_polish"] = {k: before[k] for k in found if k in before}
+    result, record, path = before | found, solution.record, solution.run
+    return Solution(evaluator, params, params, record, result, path, solution)
 
 
 def _polished(trained: Solution, found: PolishResult) -> Solution:

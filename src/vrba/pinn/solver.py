@@ -26,14 +26,13 @@ from ..runs import (
     save_best,
     status_of,
 )
-from .accuracy import errors_of, measure_residuals, reference_of, residual_result
+from .accuracy import errors_of, reference_of, residual_result
 from .evaluator import Evaluator
 from .measurements import Measurements
 from .polish import why_left_out
-from .polish_files import PolishResult
 from .recipe import Recipe, default_recipe, with_max_steps
 from .snapshot import figure_arrays
-from .solution import Solution, evaluator_from
+from .solution import Solution, evaluator_from, with_polish
 from .stages import Stages, run_stages
 from .state import TrainState
 from .trainer import Trainer
@@ -84,7 +83,7 @@ def solve(
         if folder is not None:
             folder.check_free()
         evaluator = _new_evaluator(problem, recipe, seed, minutes, init_from)
-    _check_tolerance(evaluator.recipe, **options)
+    _check_tolerance(evaluator, **options)
     with use_precision(evaluator.recipe.dtype), _locked(folder, resume):
         reference = reference_of(evaluator.formulation)
         callback = PrintLines() if callback is None else callback
@@ -124,13 +123,14 @@ def _check_options(
 
 
 def _check_tolerance(
-    recipe: Recipe, *, minutes: float | int | None, tolerance: float | None
+    evaluator: Evaluator, *, minutes: float | int | None, tolerance: float | None
 ) -> None:
     """Raise unless the run has a linear stage, which estimates the error."""
     if tolerance is None:
         return
     check_positive(tolerance=tolerance)
-    reason = why_left_out(recipe.polish, recipe.dtype, minutes)
+    recipe, num_params = evaluator.recipe, evaluator.num_params
+    reason = why_left_out(recipe.polish, recipe.dtype, minutes, num_params)
     if recipe.polish is None or reason:
         reason = reason or "The recipe has `polish=None`."
         raise InputError(
@@ -249,36 +249,17 @@ def _finish(run: Run, stages: Stages, reference: Reference | None) -> Solution:
         result["errors"] = errors_of(evaluator, best, last, reference)
     if polished is not None:
         result |= polished.result
-    minutes = run.manifest["minutes"]
-    if note := why_left_out(recipe.polish, recipe.dtype, minutes):
+    minutes, num_params = run.manifest["minutes"], evaluator.num_params
+    if note := why_left_out(recipe.polish, recipe.dtype, minutes, num_params):
         result["note"] = note
     folder, record = run.folder, run.logger.record
     path = None if folder is None else folder.path
     solution = Solution(evaluator, best, last, record, result, path)
     if polished is not None and polished.is_selected:
-        result["status"] = status_of(stages.stop_reason, 1)
-        solution = _with_polish(solution, trainer, polished, reference)
+        result["status"] = None  # the polished network is finite, whatever came later
+        solution = with_polish(solution, trainer.held_out, polished, reference)
     if folder is not None:
         header = {k: v for k, v in solution.result.items() if k != "manifest"}
         save_best(folder, state, header)
         folder.save_fields(figure_arrays(solution, trainer, state, reference))
     return solution
-
-
-def _with_polish(
-    solution: Solution,
-    trainer: Trainer,
-    polished: PolishResult,
-    reference: Reference | None,
-) -> Solution:
-    """The solution after the linear stage, with the accuracy before and after it."""
-    evaluator, params = polished.evaluator, polished.params
-    check = measure_residuals(evaluator, trainer.held_out, params)
-    before = solution.result
-    found = residual_result(evaluator, params, check)
-    found |= {"last_score": found["score"]}
-    if reference is not None:
-        found["errors"] = errors_of(evaluator, params, params, reference)
-    found["before_polish"] = {k: before[k] for k in found if k in before}
-    result, record, path = before | found, solution.record, solution.run
-    return Solution(evaluator, params, params, record, result, path, solution)

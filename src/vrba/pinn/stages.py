@@ -9,12 +9,15 @@ from ..problems import Reference
 from ..runs import Ended, Ongoing, Run, StopReason, watch_signals
 from .one_shot import run_one_shot
 from .polish import why_left_out
-from .polish_files import PolishFiles, PolishResult
+from .polish_files import PolishFiles, PolishResult, best_result
 from .polish_run import PolishRun, begin_polish, meets_tolerance, run_polish
 
 Limit = tuple[int, float]  # steps and seconds in all
 
 _FIRST_SECONDS, _FIRST_STEPS = 30.0, 40  # of the first of several attempts
+_FIRST_SHARE = 0.125  # of the steps of a first-order optimizer
+_LEAST_SHARE = 2 / 3  # of `_FIRST_SECONDS`, which an attempt needs
+_LEFT_SHARE = 0.25  # of the time, for which training goes on after a stage
 _SHOT_SHARE = 0.25  # of the time, at most, for the one shot
 _SHOT_SECONDS = 20.0  # its usual time
 _SHOT_DIM = 3  # coordinates, at most
@@ -42,10 +45,12 @@ def run_stages(
 
     With a time limit the attempts follow the clock, without one the steps.
     """
-    recipe = run.trainer.recipe
+    trainer: Any = run.trainer
+    recipe, num_params = trainer.recipe, trainer.evaluator.num_params
     limits = limits_of_attempts(recipe, minutes, tolerance)
+    left_out = why_left_out(recipe.polish, recipe.dtype, minutes, num_params)
     with watch_signals():
-        if recipe.polish is None or why_left_out(recipe.polish, recipe.dtype, minutes):
+        if recipe.polish is None or left_out:
             _, ended = run.go_on(ongoing, *limits[-1])
             return Stages(ended, None, ended.stop_reason, ended.seconds)
         return _Attempts(run, ongoing, reference, limits, tolerance).run()
@@ -57,6 +62,9 @@ class _Attempts:
     An attempt trains for its share of the time that is left up to its limit, so the
     clock decides where training ends. A resumed run knows from its files which attempts
     are over and when they ended.
+
+    `best` is the best selected network of the attempts that are over, `interrupted`
+    that of a stage that was interrupted before a resume.
     """
 
     def __init__(
@@ -68,117 +76,163 @@ class _Attempts:
         tolerance: float | None,
     ):
         trainer: Any = run.trainer
-        self.one, self.trainer, self.ongoing = run, trainer, ongoing
+        self.whole_run, self.trainer = run, trainer
         self.options = {"reference": reference, "tolerance": tolerance}
         self.files = PolishFiles(run.folder, trainer.evaluator)
-        self.done = self.files.attempts(int(ongoing.state.num_steps))
-        self.best = self.files.selected() if self.done else None
+        num_steps = int(ongoing.state.num_steps)
+        seconds = max(ongoing.seconds, self.files.seconds(num_steps))
+        self.ongoing = dataclasses.replace(ongoing, seconds=seconds)
+        self.done = self.files.attempts(num_steps)
+        self.begun = self.done[-1]["end"] if self.done else 0.0  # of this attempt
+        self.best, self.interrupted = self.files.ended(), self.files.interrupted()
+        self.stage: PolishRun | None = None  # the last one of this process
         known = [attempt["limit"] for attempt in self.done]
-        self.last, self.limits = limits[-1], [x for x in limits if list(x) not in known]
+        *early, self.last = limits
+        self.early = [limit for limit in early if list(limit) not in known]
+        is_last_done = list(self.last) in known
+        if is_last_done and not self._can_train_on(self.done[-1]["stop_reason"]):
+            self.early, self.is_over = [], True
+        else:
+            self.is_over = self._has_last_stage_met()
 
     def run(self) -> Stages:
         """Make the attempts that are left."""
-        if self._is_met():
-            state, check = self.trainer.check(self.ongoing.state)
-            state = self.one.checkpointer.with_selected(state)
-            stop_reason, seconds = StopReason.tolerance, self.ongoing.seconds
-            ended = Ended(state, check, stop_reason, seconds)
-            return Stages(ended, self.best, stop_reason, seconds)
-        if self._wants_one_shot():
-            found = self._one_shot()
-            if found is not None:
-                return found
+        if self._has_best_met():
+            return self._without_training(StopReason.tolerance)
+        if self._wants_one_shot() and (found := self._one_shot()) is not None:
+            return found
         while True:
-            limit = self._next_limit()
-            found = self._attempt(limit or self.last, is_over=limit is None)
+            found = self._attempt(self._next_limit())
             if found is not None:
                 return found
 
-    def _is_met(self) -> bool:
+    def _has_best_met(self) -> bool:
         """Whether an attempt before this resume met the tolerance."""
         tolerance = self.options["tolerance"]
         if tolerance is None or self.best is None:
             return False
         return meets_tolerance(self.best.result["polish"]["steps"], tolerance)
 
-    def _next_limit(self) -> Limit | None:
-        """The next limit that lies in the future; `None` if all attempts are over."""
-        while len(self.limits) > 1 and self.limits[0][1] <= self.ongoing.seconds:
-            self.limits.pop(0)
-        return self.limits.pop(0) if self.limits else None
+    def _has_last_stage_met(self) -> bool:
+        """Whether the last stage found that the present network is exact enough."""
+        tolerance = self.options["tolerance"]
+        steps = self.files.last_steps(int(self.ongoing.state.num_steps))
+        return (
+            tolerance is not None and bool(steps) and meets_tolerance(steps, tolerance)
+        )
 
-    def _attempt(self, limit: Limit, *, is_over: bool) -> Stages | None:
+    def _next_limit(self) -> Limit:
+        """The next limit that leaves enough time for an attempt, or the last one."""
+        least = self.ongoing.seconds + _LEAST_SHARE * _FIRST_SECONDS
+        self.early = [limit for limit in self.early if limit[1] >= least]
+        return self.early.pop(0) if self.early and not self.is_over else self.last
+
+    def _attempt(self, limit: Limit) -> Stages | None:
         """Train and polish; `None` if another attempt follows."""
         max_steps, max_seconds = limit
-        begun = self.done[-1]["end"] if self.done else 0.0
-        share = 1 - self.trainer.recipe.polish.time_share
-        goal = 0.0 if is_over else begun + share * (max_seconds - begun)
-        self.ongoing, ended = self.one.go_on(self.ongoing, max_steps, goal)
+        ended = self._train(max_steps, max_seconds)
         if ended.stop_reason in (StopReason.interrupted, StopReason.not_finite):
-            return Stages(ended, self.best, ended.stop_reason, ended.seconds)
-        step = int(ended.state.num_steps)
+            found = best_result([self.best, self.interrupted])
+            return Stages(ended, found, ended.stop_reason, ended.seconds)
+        step, is_last = int(ended.state.num_steps), limit == self.last
+        if not is_last and step == (self.done[-1]["step"] if self.done else 0):
+            self.begun = self.ongoing.seconds
+            return None  # no step of training was possible in this time
+        begun, origin = time.monotonic(), self._origin(step, limit, ended.seconds)
         stage = begin_polish(
-            self.trainer, ended.state.best_params, self.files, self._origin(step, limit)
+            self.trainer, ended.state.best_params, self.files, origin, self.stage
         )
-        stage = run_polish(
-            stage,
-            self.one.logger,
-            self.files,
-            seconds=ended.seconds,
-            max_seconds=max_seconds,
-            **self.options,
+        if not stage.steps:  # its preparation counts
+            stage.origin["begin"] += time.monotonic() - begun
+        logger = self.whole_run.logger
+        self.stage = stage = run_polish(
+            stage, logger, self.files, max_seconds=max_seconds, **self.options
         )
-        seconds = self._add(stage, ended.seconds)
-        if ended.stop_reason not in (StopReason.steps, StopReason.time):
-            self.limits = self.limits[-1:]  # more training is not possible
-        if stage.is_final or not self.limits:
-            stop_reason = stage.ends_with(ended.stop_reason)
-            return Stages(ended, self.best, stop_reason, seconds)
-        self.ongoing = dataclasses.replace(self.ongoing, seconds=seconds)
+        found = self._add(stage)
+        end = self.ongoing.seconds
+        is_limited = ended.stop_reason in (StopReason.steps, StopReason.time)
+        if not is_limited:  # more training is not possible
+            self.early = []
+        goes_on = is_limited and self._can_train_on(stage.stop_reason)
+        if stage.is_final or (is_last and not goes_on) or self.is_over:
+            return Stages(ended, found, stage.ends_with(ended.stop_reason), end)
         return None
 
-    def _origin(self, step: int, limit: Limit | None) -> dict[str, Any]:
-        known = limit if limit is None else list(limit)
-        return {"step": step, "limit": known, "attempts": self.done, "trained": None}
+    def _train(self, max_steps: int, max_seconds: float) -> Ended:
+        share = 1 - self.trainer.recipe.polish.time_share
+        goal = self.begun + share * (max_seconds - self.begun)
+        goal = 0.0 if self.is_over else goal
+        self.ongoing, ended = self.whole_run.go_on(self.ongoing, max_steps, goal)
+        return ended
 
-    def _add(self, stage: PolishRun, seconds: float) -> float:
-        """Keep the better result; return the seconds at the end of the stage."""
-        found, end = stage.result(), seconds + stage.seconds
-        self.best = found.or_better(self.best)
-        self.files.save_selected(self.best)
-        attempt = {name: stage.origin[name] for name in ("step", "limit")}
-        self.done = [*self.done, attempt | {"end": end}]
-        return end
+    def _can_train_on(self, stop_reason: str | None) -> bool:
+        """Whether a stage that gained nothing has left time for more training."""
+        left = self.last[1] - self.ongoing.seconds
+        is_enough = _LEFT_SHARE * self.last[1] <= left < math.inf
+        return stop_reason == StopReason.no_gain and is_enough
+
+    def _origin(self, step: int, limit: Limit | None, seconds: float) -> dict[str, Any]:
+        known = limit if limit is None else list(limit)
+        origin = {"step": step, "limit": known, "begin": seconds}
+        return origin | {"attempts": self.done, "trained": None}
+
+    def _add(self, stage: PolishRun) -> PolishResult:
+        """Note a stage; return the better of its result and those of earlier ones."""
+        found, end = stage.result(), stage.origin["begin"] + stage.seconds
+        self.ongoing = dataclasses.replace(self.ongoing, seconds=end)
+        if stage.stop_reason == StopReason.interrupted:
+            found = best_result([found, self.interrupted, self.best]) or found
+            self.files.save_selected(found, self.best)
+            return found
+        if self.interrupted is not None and self.interrupted.step != found.step:
+            self.best = best_result([self.interrupted, self.best])
+        self.interrupted, found = None, best_result([found, self.best]) or found
+        self.files.save_selected(found)
+        self.best = found if found.is_selected else self.best
+        names = ("step", "limit")
+        attempt: dict[str, Any] = {name: stage.origin[name] for name in names}
+        attempt |= {"end": end, "stop_reason": stage.stop_reason}
+        self.done, self.begun = [*self.done, attempt], end
+        return found
 
     def _wants_one_shot(self) -> bool:
-        """Whether the run has a tolerance to meet, nothing done, and enough time."""
-        dim = len(self.trainer.evaluator.formulation.domain.coordinates)
+        """Whether the run has a tolerance to meet, nothing done, and enough time.
+
+        A finite set of points has no other points to choose the scale by.
+        """
+        domain = self.trainer.evaluator.formulation.domain
         is_new = int(self.ongoing.state.num_steps) == 0 and not self.done
         has_time = self.last[1] >= _SHOT_SECONDS / _SHOT_SHARE
-        is_asked = self.options["tolerance"] is not None
-        return is_asked and is_new and dim <= _SHOT_DIM and has_time
+        is_small = len(domain.coordinates) <= _SHOT_DIM and not domain.num_available
+        return (
+            self.options["tolerance"] is not None and is_new and has_time and is_small
+        )
 
     def _one_shot(self) -> Stages | None:
         """Fit random features; `None` if training must follow."""
-        begun, seconds = time.monotonic(), self.ongoing.seconds
+        self.whole_run.announce(self.ongoing.state)
         stage = run_one_shot(
             self.trainer,
-            self._origin(0, None),
-            self.one.logger,
+            self._origin(0, None, self.ongoing.seconds),
+            self.whole_run.logger,
             self.files,
-            seconds=seconds,
             max_seconds=_SHOT_SHARE * self.last[1],
             **self.options,
         )
-        seconds += time.monotonic() - begun
-        self._add(stage, seconds - stage.seconds)
-        self.ongoing = dataclasses.replace(self.ongoing, seconds=seconds)
+        found = self._add(stage)
         if not stage.is_final:
             return None
+        return self._without_training(stage.ends_with(StopReason.time), found)
+
+    def _without_training(
+        self, stop_reason: StopReason, found: PolishResult | None = None
+    ) -> Stages:
+        """The end of a run whose present network is trained no further."""
         state, check = self.trainer.check(self.ongoing.state)
-        stop_reason = stage.ends_with(StopReason.time)
+        state = self.whole_run.checkpointer.with_selected(state)
+        seconds = self.ongoing.seconds
         ended = Ended(state, check, stop_reason, seconds)
-        return Stages(ended, self.best, stop_reason, seconds)
+        return Stages(ended, found or self.best, stop_reason, seconds)
 
 
 def limits_of_attempts(
@@ -190,8 +244,10 @@ def limits_of_attempts(
     if tolerance is None:
         return [last]
     if minutes is None:
-        steps = recipe.max_steps // 2
-        while steps >= _FIRST_STEPS:
+        steps, least = recipe.max_steps // 2, _FIRST_STEPS
+        if not recipe.optimizer.needs_residuals:
+            least = max(least, _FIRST_SHARE * recipe.max_steps)
+        while steps >= least:
             early.insert(0, (steps, math.inf))
             steps //= 2
         return [*early, last]

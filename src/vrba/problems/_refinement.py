@@ -95,7 +95,12 @@ class _TwoLevels(NamedTuple):
         product = lambda v: np.ravel(multiply(invert(v.reshape(shape))))
         operator = aslinearoperator(_Product((residual.size, residual.size), product))
         options = dict(rtol=_LINEAR_TOLERANCE, restart=60, maxiter=5)
-        found, _ = gmres(operator, np.ravel(residual), **options)
+        found, failure = gmres(operator, np.ravel(residual), **options)
+        if failure:
+            raise RuntimeError(
+                f"GMRES did not converge at `reynolds={balance.reynolds:g}`. Use a "
+                "smaller Reynolds number."
+            )
         return invert(found.reshape(shape))
 
     def _solve_slow(self, values: Matrix) -> Matrix:

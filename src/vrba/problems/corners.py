@@ -1,6 +1,8 @@
-"""Singular functions at the re-entrant corners of a polygon."""
+"""Singular functions at the re-entrant corners of polygons."""
 
 import math
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -35,27 +37,62 @@ class CornerFunction(eqx.Module):
         return r**self.exponent * sine
 
 
+class _Outline(NamedTuple):
+    """The shapes that a domain consists of: one shape, and all that is removed.
+
+    `signs` are one, and minus one for a removed shape.
+    """
+
+    shapes: tuple[AbstractDomain, ...]
+    signs: tuple[int, ...]
+
+    @staticmethod
+    def build(domain: AbstractDomain) -> "_Outline":
+        if not isinstance(domain, Difference):
+            return _Outline((domain,), (1,))
+        shapes, signs = _Outline.build(domain.first)
+        return _Outline((*shapes, domain.second), (*signs, -1))
+
+    def loops(self) -> list[tuple[int, np.ndarray]]:
+        """Return the number and the corners of each polygon; the domain is to the
+        left of its edges."""
+        pairs = zip(self.shapes, self.signs, strict=True)
+        return [
+            (number, np.array(shape.vertices[::sign]))
+            for number, (shape, sign) in enumerate(pairs)
+            if isinstance(shape, Polygon)
+        ]
+
+    def depth(self, points: np.ndarray, numbers: Iterable[int]) -> np.ndarray:
+        """Return the least depth in these shapes; removed ones have the other sign."""
+        depths = [self.signs[k] * self.shapes[k].depth(points) for k in numbers]
+        return np.min([np.full(len(points), math.inf), *depths], axis=0)
+
+
 def corner_functions(domain: AbstractDomain) -> tuple[Singular, ...]:
-    """Return the singular functions at the re-entrant corners of a polygon.
+    """Return the singular functions at the re-entrant corners of polygons.
 
     They belong to the Laplacian with Dirichlet conditions on both edges; the exponents
-    are below 4. Where the jump of the angle meets the domain again, the functions
-    vanish beyond the distance to the nearest other edge. A polygon may have holes.
-    There are none for other shapes.
+    are below 4. Polygons are the domain itself, and those that a difference removes:
+    each convex corner of a hole is re-entrant. Where the jump of the angle meets the
+    domain again, the functions vanish beyond the distance to the nearest other edge of
+    any polygon. There are none for other shapes.
     """
-    if isinstance(domain, Difference):
-        found = corner_functions(domain.first)
-        return tuple(one for one in found if domain.second.depth(_row(one.at))[0] < 0)
-    if not isinstance(domain, Polygon):
-        return ()
-    corners = np.array(domain.vertices)
+    outline = _Outline.build(domain)
+    loops = outline.loops()
     functions: list[Singular] = []
-    for k, corner in enumerate(corners):
-        start = _direction(corners[(k + 1) % len(corners)] - corner)
-        opening = (_direction(corners[k - 1] - corner) - start) % (2 * math.pi)
-        if opening > math.pi * (1 + _ROUNDING):
-            radius = _radius(corners, k, start + opening / 2 + math.pi)
-            at = (float(corner[0]), float(corner[1]))
+    for number, corners in loops:
+        others = [k for k in range(len(outline.shapes)) if k != number]
+        is_kept = outline.depth(corners, others) > _ROUNDING
+        for k in np.flatnonzero(is_kept):
+            after, before = corners[(k + 1) % len(corners)], corners[k - 1]
+            start = _direction(after - corners[k])
+            opening = (_direction(before - corners[k]) - start) % (2 * math.pi)
+            if opening <= math.pi * (1 + _ROUNDING):
+                continue
+            jump = start + opening / 2 + math.pi
+            radius = _radius(outline, corners[k], jump)
+            at = (float(corners[k][0]), float(corners[k][1]))
             each = functions_of_opening(opening)
             functions += [Singular(fn, at, start, opening, radius) for fn in each]
     return tuple(functions)
@@ -71,30 +108,36 @@ def functions_of_opening(opening: float) -> list[CornerFunction]:
     return found
 
 
-def _row(at: tuple[float | int, float | int]) -> Float[np.ndarray, "1 2"]:
-    return np.array([at], float)
-
-
 def _direction(vector: Corner) -> float:
     return math.atan2(vector[1], vector[0])
 
 
-def _radius(corners: np.ndarray, number: int, jump: float) -> float | None:
+def _radius(outline: _Outline, corner: Corner, jump: float) -> float | None:
     """Return the distance to the nearest other edge if the ray in the direction `jump`,
-    where the angle jumps, meets the polygon again."""
+    where the angle jumps, meets the domain again.
+
+    Shapes that are no polygons are ignored: the ray may meet less of the domain.
+    """
+    loops = outline.loops()
+    first = np.concatenate([corners for _, corners in loops]) - corner
+    last = np.concatenate([np.roll(c, -1, axis=0) for _, c in loops]) - corner
+    size = np.max(np.abs(first))
+    is_other = np.any(first != 0, axis=1) & np.any(last != 0, axis=1)
+    first, last = first[is_other], last[is_other]
     ray = np.array([math.cos(jump), math.sin(jump)])
-    ends = np.roll(corners, -1, axis=0)
-    is_other = ~np.isin(np.arange(len(corners)), (number, (number - 1) % len(corners)))
-    first = (corners - corners[number])[is_other]
-    last = (ends - corners[number])[is_other]
     side, other_side = _cross(ray, first), _cross(ray, last)
-    size = np.max(np.abs(corners - corners[number]))
     is_across = side * other_side <= _ROUNDING * size**2
     share = side / np.where(side == other_side, 1.0, side - other_side)
-    place = first + share[:, None] * (last - first)
-    if not np.any(is_across & (place @ ray > -_ROUNDING * size)):
-        return None
     edge = last - first
+    places = (first + np.clip(share, 0, 1)[:, None] * edge)[is_across] @ ray
+    places = np.sort([0.0, *places[places > 0]])
+    places = np.append(places, places[-1] + size)
+    is_gap = np.diff(places) > _ROUNDING * size
+    middles = ((places[1:] + places[:-1]) / 2)[is_gap]
+    polygons = [number for number, _ in loops]
+    depth = outline.depth(corner + middles[:, None] * ray, polygons)
+    if not np.any(depth > -_ROUNDING):
+        return None
     nearest = -np.sum(first * edge, axis=1) / np.sum(edge**2, axis=1)
     nearest = first + np.clip(nearest, 0, 1)[:, None] * edge
     return float(np.min(np.linalg.norm(nearest, axis=1)))

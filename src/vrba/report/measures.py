@@ -82,12 +82,12 @@ def polish_rows(run: RunRecord) -> list[list[str]]:
     steps = run.result.get("polish", {}).get("steps", [])
     if not steps:
         return []
-    before = run.result.get("before_polish", run.result)
-    error = (before.get("errors") or {}).get("selected")
+    stage = run.result["polish"]
+    start = "trained network" if stage["step"] else "untrained network"
     rows = [
         ["step", "columns", "estimate before", "sampling error", "taken", "error after"]
     ]
-    rows.append(["trained network", "", "", "", "", _number_or_none(error)])
+    rows.append([start, "", "", "", "", _number_or_none(stage["start"].get("error"))])
     for number, step in enumerate(steps, start=1):
         measured = (step["estimate"], step["noise"])
         taken = "yes" if step["is_accepted"] else "no"

@@ -107,9 +107,11 @@ def page_of_run(run: RunRecord) -> Page:
 def _polish_sentence(result: dict[str, Any]) -> str:
     """What the linear stage selected, and why."""
     stage = result["polish"]
-    before = result.get("before_polish", result)["residual_l2"]
-    estimate = f"{result['estimated_error']:.1e}"
-    estimate += "" if result["estimate_is_reliable"] else " (uncertain)"
+    before, after = stage["start"]["residual_l2"], stage["steps"][-1]["residual_l2"]
+    estimate = "unknown"
+    if result["estimated_error"] is not None:
+        estimate = f"{result['estimated_error']:.1e}"
+        estimate += "" if result["estimate_is_reliable"] else " (uncertain)"
     if not stage["is_selected"]:
         return (
             "No step was expected to halve the error, so the trained network is "
@@ -119,7 +121,7 @@ def _polish_sentence(result: dict[str, Any]) -> str:
         "The polished network is selected: a step was expected to halve the error. The "
         "estimate before a step is the distance to the least-squares solution of all "
         "columns, relative to the solution. The residual fell from "
-        f"{before:.2e} to {result['residual_l2']:.2e} on held-out points. The "
+        f"{before:.2e} to {after:.2e} on points that no step used. The "
         f"estimated relative error is {estimate}. The stage took "
         f"{stage['seconds']:.0f} s."
     )

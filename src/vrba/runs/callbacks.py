@@ -24,7 +24,7 @@ class Plan(eqx.Module):
     first_step: int
     max_steps: int
     disk_bytes: int
-    seconds_per_step: float = 0.0
+    seconds_per_step: float | None = None  # if a step has been timed
     seconds: float = 0.0
     folder: str | None = None
     note: str = ""  # a further sentence
@@ -34,10 +34,13 @@ class Plan(eqx.Module):
         where = f" {self.note}" if self.note else ""
         if self.folder is not None:
             where += f" About {self.disk_bytes / 1e6:.0f} MB in {self.folder}."
+        cost = ""
+        if self.seconds_per_step is not None:
+            cost = f" About {self.seconds_per_step:.2g} s a step, "
+            cost += f"{format_duration(self.seconds)} in all."
         return (
             f"{self.name}: {self.num_params} parameters in {self.dtype}, {self.samples}"
-            f", {self.optimizer}. About {self.seconds_per_step:.2g} s a step, "
-            f"{format_duration(self.seconds)} in all.{where}"
+            f", {self.optimizer}.{cost}{where}"
         )
 
 

@@ -148,9 +148,7 @@ class RunFolder:
         At the step itself the entries of `num_polish_steps` steps of the linear stage
         remain.
         """
-        last = (num_steps, num_polish_steps)
-        place = lambda entry: (entry["step"], entry.get(POLISH_STEP, 0))
-        kept = [entry for entry in self.record() if place(entry) <= last]
+        kept = entries_until(self.record(), num_steps, num_polish_steps)
         self.write_record(kept)
         for step, path in self.drawn_files().items():
             if step > num_steps:
@@ -176,3 +174,12 @@ class RunFolder:
     def save_fields(self, arrays: dict[str, np.ndarray]) -> None:
         """Write arrays for figures."""
         write_arrays(self.fields_file, arrays, compressed=True)
+
+
+def entries_until(
+    record: list[Entry], num_steps: int, num_polish_steps: float | int
+) -> list[Entry]:
+    """Entries up to a step, with those of `num_polish_steps` linear steps after it."""
+    last = (num_steps, num_polish_steps)
+    place = lambda entry: (entry["step"], entry.get(POLISH_STEP, 0))
+    return [entry for entry in record if place(entry) <= last]

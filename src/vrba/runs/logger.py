@@ -8,7 +8,7 @@ import numpy as np
 
 from ..diagnose import find_current_warnings, find_warnings
 from .callbacks import AbstractCallback, Plan
-from .folder import Entry, RunFolder
+from .folder import Entry, RunFolder, entries_until
 
 
 class AbstractMeasurements(abc.ABC):
@@ -39,19 +39,28 @@ class Logger:
         self.measurements, self.callback, self.folder = measurements, callback, folder
         self.record: list[Entry] = []
         self._warned: set[str] = set()
+        self._is_announced = False
 
     def rewind(self, num_steps: int, num_polish_steps: float | int = math.inf) -> None:
         """Go back to the log as it was after a step, and after steps of the linear
         stage."""
         if self.folder is None:
-            return
-        self.record[:] = self.folder.rewind(num_steps, num_polish_steps)
+            kept = entries_until(self.record, num_steps, num_polish_steps)
+        else:
+            kept = self.folder.rewind(num_steps, num_polish_steps)
+        self.record[:] = kept
         self._warned.update(warning.name for warning in find_warnings(self.record))
 
     def start(self, plan: Plan, planned_seconds: float) -> None:
-        """Report the plan."""
+        """Report the plan, once, and start the measurements of training."""
         self.measurements.start(planned_seconds, self.record)
-        self.callback.on_start(plan)
+        self.announce(plan)
+
+    def announce(self, plan: Plan) -> None:
+        """Report the plan, unless one was reported."""
+        if not self._is_announced:
+            self.callback.on_start(plan)
+        self._is_announced = True
 
     def log(self, state: Any, check: Any, loss: float, seconds: float) -> Entry:
         """Measure, warn and store; return the entry."""

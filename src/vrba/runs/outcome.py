@@ -13,6 +13,7 @@ class StopReason(enum.StrEnum):
     no_descent = "no_descent"
     no_improvement = "no_improvement"
     no_gain = "no_gain"
+    no_fit = "no_fit"
     tolerance = "tolerance"
     converged = "converged"
     interrupted = "interrupted"
@@ -38,6 +39,11 @@ _ADVICE = {
     StopReason.no_gain: (
         "The linear stage cannot improve this network. Resume with more minutes to "
         "train it further."
+    ),
+    StopReason.no_fit: (
+        "The linear stage met a residual or a derivative that is NaN or infinite, and "
+        "changed nothing. Look for a root, a logarithm or a division by zero in the "
+        "equations."
     ),
     StopReason.tolerance: "The estimated error is below the tolerance.",
     StopReason.converged: (
@@ -101,11 +107,10 @@ def _accuracy(result: Mapping[str, Any]) -> str:
     floor = reference_floor(errors)
     say = lambda value: f"{'<' if value < floor else ''}{max(value, floor):.2e}"
     if "before_polish" in result:
-        before = say(result["before_polish"]["errors"]["selected"])
-        return (
-            f"{text}; relative L2 error {say(errors['selected'])} ({before} before "
-            "the linear stage)"
-        )
+        stage = result["polish"]
+        before = f"{say(stage['start']['error'])} before the linear stage"
+        how = before if stage["step"] else "one shot, without training"
+        return f"{text}; relative L2 error {say(errors['selected'])} ({how})"
     return (
         f"{text}; relative L2 error {say(errors['selected'])} (selected by residual), "
         f"{say(errors['last'])} (last)"

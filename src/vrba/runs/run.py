@@ -10,6 +10,7 @@ import jax
 
 from ..core import is_same_description
 from ._base import AbstractTrainer
+from .callbacks import Plan
 from .checkpoint import Checkpointer
 from .folder import RunFolder
 from .logger import Logger
@@ -84,7 +85,7 @@ class Run:
         if pace is None:
             begun = time.monotonic()
             pace = _seconds_per_step(trainer, ongoing.state)
-            self._announce(ongoing.state, seconds, pace)
+            self._start(ongoing.state, seconds, pace)
             seconds += time.monotonic() - begun
         with watch_signals() as flag:
             state, stop_reason, seconds = run_loop(
@@ -128,16 +129,20 @@ class Run:
             self.folder.write_manifest(self.manifest)
         return state, seconds
 
-    def _announce(self, state: Any, seconds: float, pace: float) -> None:
+    def announce(self, state: Any) -> None:
+        """Report the plan before a step is timed."""
+        left = self.max_seconds if math.isfinite(self.max_seconds) else 0.0
+        self.logger.announce(self._plan(state, seconds=left))
+
+    def _start(self, state: Any, seconds: float, pace: float) -> None:
         left = self.trainer.recipe.max_steps - int(state.num_steps)
         seconds_left = max(min(self.max_seconds - seconds, pace * left), 0.0)
-        plan = dataclasses.replace(
-            self.trainer.plan(state),
-            seconds_per_step=pace,
-            seconds=seconds_left,
-            folder=None if self.folder is None else str(self.folder.path),
-        )
+        plan = self._plan(state, seconds_per_step=pace, seconds=seconds_left)
         self.logger.start(plan, seconds + seconds_left)
+
+    def _plan(self, state: Any, **cost: float) -> Plan:
+        folder = None if self.folder is None else str(self.folder.path)
+        return dataclasses.replace(self.trainer.plan(state), folder=folder, **cost)
 
     def _on_check(self, state: Any, check: Any, loss: float, seconds: float) -> None:
         entry = self.logger.log(state, check, loss, seconds)
