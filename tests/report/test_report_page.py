@@ -219,19 +219,26 @@ def test_page_shows_the_linear_stage_before_and_after(tmp_path):
         "noise": 4e-10,
         "is_accepted": True,
         "error": 3.7e-10,
+        "residual_l2": 2e-7,
     }
+    start = {"error": 2.26e-6, "residual_l2": 1e-3}
+    stage = {"is_selected": True, "seconds": 20.0, "steps": [step], "start": start}
     run = make_run(tmp_path / "run")
     header = load_header(RunFolder(run).checkpoint("best"))
     header |= {
-        "polish": {"is_selected": True, "seconds": 20.0, "steps": [step]},
+        "polish": stage | {"step": 40},
         "estimated_error": 5e-10,
         "estimate_is_reliable": True,
-        "before_polish": {"errors": {"selected": 2.26e-6}, "residual_l2": 1e-3},
+        "before_polish": {"errors": {"selected": 2.2e-6}, "residual_l2": 3e-3},
     }
     save_tree(RunFolder(run).checkpoint("best"), {"weight": np.zeros(3)}, header)
     text = write_run_report(run).read_text()
-    for words in ("1,687", "2.26e-06", "3.7e-10", "4e-10", "from 1.00e-03 to"):
+    for words in ("1,687", "2.26e-06", "3.7e-10", "4e-10", "from 1.00e-03 to 2.00e-07"):
         assert words in text
     assert "estimated relative error is 5.0e-10. The stage took 20 s" in text
     assert "(2.26e-06 before the linear stage)" in text
+    header["polish"]["step"] = 0
+    save_tree(RunFolder(run).checkpoint("best"), {"weight": np.zeros(3)}, header)
+    text = write_run_report(run).read_text()
+    assert "(one shot, without training)" in text and "untrained network" in text
     assert 'id="polish"' not in write_run_report(make_run(tmp_path / "b")).read_text()
