@@ -34,12 +34,12 @@ DRAWS = """
 
 The stage begins at the same checkpoint and makes as many steps with as many columns,
 with the default draws and with uniform draws. A step that is not expected to halve the
-error is not taken, so part of a large gain is that the estimates with uniform draws are
-too noisy for any step to be taken. `best uniform` is the lowest error of any step of
-the uniform stage against the reference, taken or not: no rule of choice is better. The
-gain is the error with uniform draws divided by that with the default draws. The gain
-in the residual compares the root mean square residuals of the equations at the end,
-taken or not, on the same 8,192 uniform points that no step uses.
+error is not accepted. With uniform draws the estimates are often too noisy to accept
+any step, which is part of a large gain. `best uniform` is the lowest error of any step
+of the uniform stage against the reference, accepted or not: no rule is better. The gain
+is the error with uniform draws divided by that with the default draws. The gain in the
+residual compares the root mean square residuals of the equations after the last step,
+accepted or not, on the same 8,192 uniform points that no step uses.
 
 """
 RATIOS = """

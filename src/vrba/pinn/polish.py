@@ -76,10 +76,10 @@ class Polish(eqx.Module):
     of at most `max_steps` Gauss-Newton steps solves for `(delta, C)` by linear least
     squares, with `rows_per_column` residuals for each column. Points are drawn in
     `num_rounds` rounds from fresh pools of `pool_factor` times as many. Each round uses
-    the residual that the rounds before leave. A step is taken if its expected error is
-    below half of the estimated error.
+    the residual that the rounds before leave. A step is accepted if its expected error
+    is below half of the estimated error.
 
-    If a step is not taken, the number of features and the pools are doubled, at most
+    If a step is not accepted, the number of features and the pools are doubled, at most
     `max_growths` times; this needs time. A network of more than `max_columns -
     num_features` parameters has no tangent part. With `has_singular` the singular
     functions of the problem are further columns.

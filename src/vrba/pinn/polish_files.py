@@ -49,7 +49,7 @@ class PolishResult:
 
     @property
     def is_selected(self) -> bool:
-        """Whether a step was taken, so that the polished network is selected."""
+        """Whether a step was accepted, so that the polished network is selected."""
         return self.result.get("polish", {}).get("is_selected", False)
 
     @property

@@ -272,10 +272,10 @@ def _entry(run: PolishRun, info: PolishInfo, seconds: float) -> dict[str, Any]:
 def error_estimate(steps: list[dict[str, Any]]) -> tuple[float, bool]:
     """The estimated relative error after the last step, and whether it is reliable.
 
-    A step that was not taken measures the error of the solution before it. After a step
-    that was taken, its sampling error and its quadratic remainder are left. The noise
-    of measured values remains in any case. If one of them is not finite, the error is
-    unknown: infinite.
+    A step that was not accepted measures the error of the solution before it. After one
+    that was accepted, its sampling error and its quadratic remainder are left. The
+    noise of measured values remains in any case. If one of them is not finite, the
+    error is unknown: infinite.
     """
     last = steps[-1]
     names = ("expected", "remainder") if last["is_accepted"] else ("estimate", "noise")
@@ -289,8 +289,8 @@ def error_estimate(steps: list[dict[str, Any]]) -> tuple[float, bool]:
 def meets_tolerance(steps: list[dict[str, Any]], tolerance: float) -> bool:
     """Whether the estimated error is reliable and below the tolerance.
 
-    After a step that was not taken, the distance to it and its own sampling error may
-    also be below the tolerance together.
+    After a step that was not accepted, the distance to it and its own sampling error
+    may also be below the tolerance together.
     """
     estimate, is_reliable = error_estimate(steps)
     if is_reliable or steps[-1]["is_accepted"] or math.isinf(estimate):

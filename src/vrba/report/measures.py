@@ -85,15 +85,22 @@ def polish_rows(run: RunRecord) -> list[list[str]]:
     stage = run.result["polish"]
     start = "trained network" if stage["step"] else "untrained network"
     rows = [
-        ["step", "columns", "estimate before", "sampling error", "taken", "error after"]
+        [
+            "step",
+            "columns",
+            "estimate before",
+            "sampling error",
+            "accepted",
+            "error after",
+        ]
     ]
     rows.append([start, "", "", "", "", _number_or_none(stage["start"].get("error"))])
     for number, step in enumerate(steps, start=1):
         measured = (step["estimate"], step["noise"])
-        taken = "yes" if step["is_accepted"] else "no"
+        accepted = "yes" if step["is_accepted"] else "no"
         after = _number_or_none(step.get("error"))
         columns = f"{step['num_columns']:,}"
-        rows.append([str(number), columns, *map(_number, measured), taken, after])
+        rows.append([str(number), columns, *map(_number, measured), accepted, after])
     return rows
 
 
