@@ -27,7 +27,7 @@ from vrba.runs import RunFolder
 from .one_shot_page import RESULTS, write_page
 from .peers.cases import FEATURE_CASES
 from .peers.runs import has_finished, python_of, read_log, write_reference
-from .processes import ROOT, run_on_core
+from .processes import ROOT, keep_results, run_on_core
 
 IS_LONG = True
 RUNS = ROOT / "runs" / "one_shot"
@@ -104,7 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for case in cases:
             if not asked.methods or case.method in asked.methods.split(","):
                 make(case, asked.core)
-        keep()
+        keep_results(RUNS, RESULTS)
     write_page()
 
 
@@ -155,14 +155,6 @@ def fastlsq_outcome(case: Case) -> dict[str, Any]:
         "scale": lines[-1]["scale"] if has_finished(lines) else None,
         "versions": lines[0]["about"]["versions"] if lines else {},
     }
-
-
-def keep() -> None:
-    """Join all stored runs into the file of results, beside those it has."""
-    kept = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-    for path in sorted(RUNS.glob("*.json")):
-        kept[path.stem] = json.loads(path.read_text(encoding="utf-8"))
-    RESULTS.write_text(json.dumps(kept, indent=1, sort_keys=True), encoding="utf-8")
 
 
 if __name__ == "__main__":

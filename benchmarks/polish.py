@@ -35,7 +35,7 @@ from vrba.problems import EQUATIONS
 
 from .polish_page import write_page
 from .problems import all_problems
-from .processes import ROOT, run_on_core
+from .processes import ROOT, keep_results, run_on_core
 
 IS_LONG = True
 RUNS, RESULTS = ROOT / "runs" / "polish", ROOT / "results" / "polish.json"
@@ -123,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for name in asked.problems or all_names():
                 for variant in asked.variants.split(","):
                     make(Case(name, variant, asked.minutes, seed), asked.core)
-    keep()
+    keep_results(RUNS, RESULTS)
     write_page()
 
 
@@ -205,14 +205,6 @@ def held_out_residual(solution: Solution, polisher: Polisher) -> float:
 def root_mean_square(values: Any) -> float:
     """The root mean square of residuals."""
     return float(np.sqrt(np.mean(np.square(values))))
-
-
-def keep() -> None:
-    """Join all stored runs into the file of results, beside those it has."""
-    kept = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-    for path in sorted(RUNS.glob("*.json")):
-        kept[path.stem] = json.loads(path.read_text(encoding="utf-8"))
-    RESULTS.write_text(json.dumps(kept, indent=1, sort_keys=True), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
-"""Processes of benchmarks, each on one core."""
+"""Processes of benchmarks, each on one core, and their results."""
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -25,3 +26,11 @@ def run_on_core(
         timeout=max_seconds,
         preexec_fn=lambda: os.sched_setaffinity(0, {core}),
     )
+
+
+def keep_results(runs: Path, results: Path) -> None:
+    """Join the stored runs of a folder into a file of results, beside those it has."""
+    kept = json.loads(results.read_text(encoding="utf-8")) if results.exists() else {}
+    for path in sorted(runs.glob("*.json")):
+        kept[path.stem] = json.loads(path.read_text(encoding="utf-8"))
+    results.write_text(json.dumps(kept, indent=1, sort_keys=True), encoding="utf-8")
