@@ -56,6 +56,8 @@ class Solve(AbstractProblemCommand):
     """Stop as soon as the estimated relative error is below this number."""
     no_polish: Switch = False
     """Leave out the linear stage after training."""
+    exact_conditions: Switch = False
+    """Fulfil initial and boundary conditions exactly where that is possible."""
     allow_change: Switch = False
     """Resume although the problem has changed."""
     export: File = None
@@ -107,6 +109,7 @@ def _check_resumed(flags: Solve) -> None:
     given |= {"--seed": flags.seed or None, "--dtype": flags.recipe.dtype}
     given |= {"--seeds": flags.seeds - 1 or None}
     given |= {"--no-polish": flags.no_polish or None}
+    given |= {"--exact-conditions": flags.exact_conditions or None}
     sizes = ("recipe", "points", "pool", "width", "depth")
     given |= {f"--{name}": getattr(flags.recipe, name) for name in sizes}
     wrong = [name for name, value in given.items() if value is not None]
@@ -127,6 +130,8 @@ def _solve_all(flags: Solve, problem: Problem | None) -> list[Solution]:
         flags.init_from,
         has_polish=not flags.no_polish,
     )
+    if flags.exact_conditions:
+        recipe = dataclasses.replace(recipe, exact_conditions=True)
     start = None
     if flags.init_from is not None:
         start = load_initial_solution(flags.init_from, problem)

@@ -61,6 +61,8 @@ class Evaluator(eqx.Module):
         embedding: Embedding | SingularEmbedding | None = None,
         block_size: int | None = None,
     ):
+        if recipe.exact_conditions:
+            formulation = formulation.with_exact_conditions()
         self.formulation, self.recipe, self.root = formulation, recipe, seed_array(seed)
         self.embedding = embedding or embedding_of(formulation)
         residuals = formulation.terms()

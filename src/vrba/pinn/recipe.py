@@ -46,6 +46,10 @@ class Recipe(eqx.Module):
     points that are never trained on. The iterate with the lowest weighted sum of mean
     squares is selected.
 
+    With `exact_conditions`, conditions that have an exact form become an ansatz:
+    initial values, and values and normal derivatives on faces of a box. An `Ansatz` or
+    a `Penalty` in the problem wins.
+
     `polish` are the settings of the linear stage after training; `None` leaves it out.
 
     Length: `max_steps` steps. Without it, a run ends at its time limit, or without one
@@ -66,6 +70,7 @@ class Recipe(eqx.Module):
     max_steps: int | None = None
     dtype: str = "float64"
     block_size: int | None = None
+    exact_conditions: bool = False
     polish: Polish | None = None
 
     def __check_init__(self):
@@ -81,6 +86,7 @@ class Recipe(eqx.Module):
             optimizer=(self.optimizer, AbstractOptimizer),
             policy=(self.policy, AbstractPolicy),
             balance=(self.balance, AbstractBalance),
+            exact_conditions=(self.exact_conditions, bool),
         )
         _check_model(self.model)
         if self.polish is not None:

@@ -202,13 +202,21 @@ class Trainer(AbstractTrainer):
             first_step=int(state.num_steps),
             max_steps=recipe.max_steps or 0,
             disk_bytes=3 * max(map(self.state_bytes, range(self.num_stages))),
-            note=describe_singular(recipe.polish, recipe.dtype, evaluator.formulation),
+            note=_note(evaluator),
         )
 
     def state_bytes(self, stage: int) -> int:
         """The size of the state in a stage of the optimizer."""
         leaves = jax.tree.leaves(jax.eval_shape(lambda: self.state_template(stage)))
         return sum(leaf.size * leaf.dtype.itemsize for leaf in leaves)
+
+
+def _note(evaluator: Evaluator) -> str:
+    """What the plan says of conditions and of the linear stage."""
+    formulation, recipe = evaluator.formulation, evaluator.recipe
+    exact = formulation.exact
+    singular = describe_singular(recipe.polish, recipe.dtype, formulation)
+    return " ".join(filter(None, [exact.sentence() if exact else "", singular]))
 
 
 def _check_policy(name: str, policy: AbstractPolicy) -> None:

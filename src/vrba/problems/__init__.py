@@ -24,6 +24,11 @@ from .conditions import Singular as Singular
 from .corners import CornerFunction as CornerFunction
 from .corners import corner_functions as corner_functions
 from .corners import functions_of_opening as functions_of_opening
+from .exact import EndCondition as EndCondition
+from .exact import ExactAxis as ExactAxis
+from .exact import ExactConditions as ExactConditions
+from .exact import ExactField as ExactField
+from .exact import find_exact_conditions as find_exact_conditions
 from .formulation import EQUATIONS as EQUATIONS
 from .formulation import Formulation as Formulation
 from .formulation import Residual as Residual

@@ -31,9 +31,12 @@ from .conditions import (
     Singular,
 )
 from .corners import corner_functions
-from .unknowns import Values, split_unknowns
+from .exact import ExactConditions, find_exact_conditions
+from .unknowns import Values, attach_unknowns, split_unknowns
 
 EQUATIONS = "equations"
+_NUM_POINTS = 2048  # where the residual of exact conditions is checked
+_NUM_PEAKS, _PEAK_SHARE = 2, 0.5  # so few points have so much of the sum of squares
 Embedded = Callable[..., Float[Array, " inputs"]]
 
 
@@ -41,7 +44,8 @@ class Formulation(eqx.Module):
     """A checked problem. The network is called on `embedding(*point)`.
 
     `singular` holds the listed singular functions. Without any, and without an ansatz,
-    it holds those of the re-entrant corners of a polygon.
+    it holds those of the re-entrant corners of a polygon. With `exact`, the conditions
+    that it fulfils are left out, and it is the ansatz.
     """
 
     problem: Problem
@@ -50,8 +54,9 @@ class Formulation(eqx.Module):
     fourier_features: dict[str, int]
     ansatz: Ansatz | None
     singular: tuple[Singular, ...]
+    exact: ExactConditions | None
 
-    def __init__(self, problem: Problem):
+    def __init__(self, problem: Problem, exact: ExactConditions | None = None):
         check_problem(problem)
         listed = problem.conditions()
         check_listed(listed, problem.domain)
@@ -70,6 +75,42 @@ class Formulation(eqx.Module):
             self.singular = corner_functions(problem.domain)
         if self.ansatz is not None:
             _check_ansatz(self.ansatz, problem)
+        self.exact = exact
+        if exact is not None and exact.names:
+            self.ansatz = Ansatz(exact)
+            for name in exact.names:
+                del self.conditions[name]
+
+    def with_exact_conditions(self) -> "Formulation":
+        """Return the problem with an ansatz for the conditions that have an exact form.
+
+        A problem with an ansatz of its own remains as it is. So do the conditions if
+        the residual of the known part is not finite, or concentrated in a few points.
+        """
+        if self.ansatz is not None or self.exact is not None:
+            return self
+        fields, periodic = self.problem.fields, tuple(self.periods)
+        found = find_exact_conditions(self.domain, fields, periodic, self.conditions)
+        formed = Formulation(self.problem, found)
+        if why := formed._known_part_is_singular():
+            formed = Formulation(self.problem, found.without(why))
+        return formed
+
+    def _known_part_is_singular(self) -> str:
+        """Why the residual without a network is no start for training, or empty."""
+        points = jnp.asarray(self.domain.sample(_NUM_POINTS, seed=0), float)
+        zeros = lambda inputs: jnp.zeros(len(self.problem.fields), inputs.dtype)
+        unknowns = self.problem.unknowns
+        network = attach_unknowns(zeros, unknowns, points.dtype)
+        residual, embedding = self.terms()[EQUATIONS], lambda *point: jnp.stack(point)
+        rows = points, jnp.zeros((len(points), 0), points.dtype)
+        found = jax.jit(jax.vmap(lambda row: residual(embedding, network, row)))(rows)
+        squares = jnp.sort(jnp.sum(found**2, axis=1))
+        if not jnp.all(jnp.isfinite(squares)):
+            return "their interpolation has a residual that is not finite"
+        if jnp.sum(squares[-_NUM_PEAKS:]) > _PEAK_SHARE * jnp.sum(squares):
+            return "their interpolation has a nearly singular residual"
+        return ""
 
     @property
     def domain(self) -> AbstractDomain:

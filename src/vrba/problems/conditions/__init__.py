@@ -2,6 +2,7 @@
 
 from ._base import AbstractCondition as AbstractCondition
 from ._base import Penalty as Penalty
+from ._base import evaluate_value as evaluate_value
 from .boundary import AbstractBoundaryCondition as AbstractBoundaryCondition
 from .boundary import Dirichlet as Dirichlet
 from .boundary import Neumann as Neumann
