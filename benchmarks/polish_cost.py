@@ -1,7 +1,8 @@
 """Time and memory of the streamed QR of the linear stage, up to 6,000 columns.
 
-`python -m benchmarks.polish_cost`. The time of a block of rows is compared with the
-product `J'J` of the same block, by the same BLAS and in the same run.
+`python -m benchmarks.polish_cost`; with `--keep` it also writes
+`results/polish_cost.json` for the page. The time of a block of rows is compared with
+the product `J'J` of the same block, by the same BLAS and in the same run.
 
 Memory is the peak of NumPy's arrays in a round of points after the first, in matrices
 of `columns^2` numbers. The round adds rows to both halves, merges them and solves. The
@@ -9,6 +10,8 @@ factorisations before the round stay in memory. `shared` is the peak with rows t
 halves have, as for measured values.
 """
 
+import json
+import sys
 import time
 import tracemalloc
 
@@ -23,12 +26,21 @@ from vrba.core import use_precision
 from vrba.optim import AbstractTerm, StreamedQR
 from vrba.pinn import Halves
 
+from .processes import ROOT
+
 COLUMNS = (1000, 2000, 4000, 6000)
 ROWS = 1024  # of a block
 NUM_BLOCKS = 2
-
-
 RIDGE = 1e-13
+RESULTS = ROOT / "results" / "polish_cost.json"
+HEADS = {
+    "columns": ",d",
+    "ms a row": ".2f",
+    "GFlop/s": ".1f",
+    "QR / J'J": ".1f",
+    "memory": ".1f",
+    "shared": ".1f",
+}
 
 
 class GivenRows(AbstractTerm):
@@ -51,15 +63,24 @@ class GivenRows(AbstractTerm):
         return self.rows, self.matrix
 
 
-def main() -> None:
+def main(*, keeps_results: bool = False) -> None:
     """Print one line for each number of columns."""
-    print("columns  ms a row  GFlop/s  QR / J'J  memory  shared")
+    found = []
+    print("  ".join(f"{head:>8}" for head in HEADS))
     with threadpool_limits(1), use_precision("float64"):
         for count in COLUMNS:
-            print(line(count), flush=True)
+            found.append(measure(count))
+            print("  ".join(f"{cell:>8}" for cell in cells(found[-1])), flush=True)
+    if keeps_results:
+        RESULTS.write_text(json.dumps(found, indent=1), encoding="utf-8")
 
 
-def line(count: int) -> str:
+def cells(found: dict[str, float]) -> list[str]:
+    """The numbers of one line."""
+    return [format(found[head], form) for head, form in HEADS.items()]
+
+
+def measure(count: int) -> dict[str, float]:
     """Cost of a row, rate, ratio to the normal equations, and peaks of memory."""
     generator = np.random.default_rng(0)
     block = generator.standard_normal((ROWS, count))
@@ -73,11 +94,9 @@ def line(count: int) -> str:
     ratio = seconds / (time.perf_counter() - begun)
     rate = 2 * ROWS * count**2 / seconds / 1e9
     term = GivenRows(jnp.asarray(rows), jnp.asarray(block))
-    peak, with_shared = (peak_matrices(term, count, flag) for flag in (False, True))
-    return (
-        f"{count:7,}  {1e3 * seconds / ROWS:8.2f}  {rate:7.1f}  {ratio:8.1f}  "
-        f"{peak:6.1f}  {with_shared:6.1f}"
-    )
+    peaks = [peak_matrices(term, count, flag) for flag in (False, True)]
+    values = (count, 1e3 * seconds / ROWS, rate, ratio, *peaks)
+    return dict(zip(HEADS, values, strict=True))
 
 
 def peak_matrices(term: GivenRows, count: int, has_shared: bool) -> float:
@@ -97,4 +116,4 @@ def peak_matrices(term: GivenRows, count: int, has_shared: bool) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    main(keeps_results="--keep" in sys.argv[1:])

@@ -8,6 +8,7 @@ from typing import Any
 
 from vrba.report import markdown_table
 
+from . import polish_cost
 from .commit import commit_of
 
 ROOT = Path(__file__).parents[1]
@@ -49,6 +50,15 @@ The estimated relative error at the end of a run, divided by the true one. Error
 the reference bounds are left out.
 
 """
+COST = """
+## Time and memory
+
+`python -m benchmarks.polish_cost --keep` on one core. A step with `N` rows and `K`
+columns factorises `2 N K^2` operations. `QR / J'J` is the time of the factorisation
+divided by that of the normal equations. Memory is the peak of a round of points in
+matrices of `K^2` numbers; `shared` is the peak with measured values.
+
+"""
 
 
 def write_page() -> None:
@@ -60,7 +70,8 @@ def page() -> str:
     """All tables."""
     runs = list(json.loads(RESULTS.read_text(encoding="utf-8")).values())
     parts = [HEAD, errors_table(runs), DRAWS, draws_table(runs), RATIOS]
-    return "".join([*parts, ratio_table(runs), ratio_sentence(runs), programs(runs)])
+    parts += [ratio_table(runs), ratio_sentence(runs), COST, cost_table()]
+    return "".join([*parts, programs(runs)])
 
 
 def summary() -> str:
@@ -153,6 +164,12 @@ def ratio_table(runs: list[Any]) -> str:
             ]
         )
     return markdown_table(rows)
+
+
+def cost_table() -> str:
+    """Time and memory by number of columns."""
+    found = json.loads(polish_cost.RESULTS.read_text(encoding="utf-8"))
+    return markdown_table([list(polish_cost.HEADS), *map(polish_cost.cells, found)])
 
 
 def ratio_sentence(runs: list[Any]) -> str:
