@@ -30,6 +30,7 @@ from vrba.pinn import (
     is_converged,
     limits_of_attempts,
     meets_tolerance,
+    why_left_out,
 )
 from vrba.problems import Formulation
 from vrba.runs import POLISH_STEP, RunFolder, Silent, load_header
@@ -348,6 +349,25 @@ def test_training_goes_on_if_a_stage_gains_nothing(monkeypatch):
     assert found.result["stop_reason"] == "no_gain" and found.before_polish is None
 
 
+def test_training_does_not_go_on_when_all_of_its_steps_were_made(monkeypatch):
+    """Although the stage gains nothing and leaves time."""
+    monkeypatch.setattr(Choice, "is_accepted", property(lambda self: False))
+    few = Polish(num_features=3, num_rounds=1, has_tangent=False)
+    chosen = recipe(few, max_steps=3)
+    found = vrba.solve(Logistic(), chosen, minutes=10, callback=Silent())
+    assert [e["step"] for e in found.record if POLISH_STEP in e] == [3]
+    assert found.result["stop_reason"] == "no_gain"
+
+
+def test_the_least_time_of_the_stage_is_enough():
+    """The message names a time with which the stage is not left out."""
+    for num_params in (0, 1120, 1341, 2400, 4999):
+        text = why_left_out(Polish(), "float64", 0.01, num_params)
+        minutes = float(text.split()[-4])
+        assert why_left_out(Polish(), "float64", minutes, num_params) == ""
+        assert why_left_out(Polish(), "float64", minutes - 0.02, num_params)
+
+
 def test_features_are_added_when_a_step_is_not_taken():
     """Few features and no tangent: the basis is the limit until it grows."""
     settings = Polish(num_features=6, max_columns=60, num_rounds=2, max_growths=2)
@@ -622,6 +642,25 @@ def test_the_best_seed_has_the_lowest_estimate_if_all_are_reliable(solved):
     assert best_of([first, second, one(None, False, 1e-2)]) == 1
     trained = dataclasses.replace(solved[0], result={"score": 1e-5})
     assert best_of([first, second, trained]) == 2
+
+
+def test_another_tolerance_goes_on_from_one_that_was_met(no_shot, tmp_path):
+    chosen = recipe(POOR, max_steps=162)
+    options = {"run": tmp_path, "callback": Silent()}
+    loose = vrba.solve(Logistic(), chosen, tolerance=0.5, **options)
+    assert loose.result["stop_reason"] == "tolerance" and loose.result["step"] < 162
+    again = vrba.solve(Logistic(), resume=True, tolerance=0.5, **options)
+    assert without_times(again.record) == without_times(loose.record)
+    tight = vrba.solve(Logistic(), resume=True, tolerance=1e-12, **options)
+    assert tight.result["step"] == 162
+
+
+def test_an_estimate_survives_a_later_step_that_is_not_finite():
+    good = dict.fromkeys(("estimate", "noise", "expected", "data_noise"), 1e-6)
+    good |= {"remainder": 0.0, "is_accepted": True}
+    bad = good | {"estimate": math.nan, "noise": math.nan, "is_accepted": False}
+    assert error_estimate([good, bad]) == (1e-6, False)
+    assert not meets_tolerance([good, bad], 1.0)
 
 
 class Hole(Decay):

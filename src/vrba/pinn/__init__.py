@@ -17,6 +17,7 @@ from .one_shot import ShotAttempt as ShotAttempt
 from .one_shot import attempt_shot as attempt_shot
 from .polish import Polish as Polish
 from .polish import PolishDraws as PolishDraws
+from .polish import why_left_out as why_left_out
 from .polish_choice import Candidate as Candidate
 from .polish_choice import Choice as Choice
 from .polish_choice import Halves as Halves

@@ -15,7 +15,6 @@ import numpy as np
 from ..problems import Reference
 from ..runs import Logger, watch_signals
 from .polish import Polish
-from .polish_files import PolishFiles
 from .polish_run import PolishRun, run_polish
 from .polisher import Polisher, PolishRounds
 from .trainer import Trainer
@@ -46,7 +45,7 @@ def run_one_shot(
     trainer: Trainer,
     origin: dict[str, Any],
     logger: Logger,
-    files: PolishFiles,
+    save_fn: Callable[[PolishRun], Any],
     *,
     reference: Reference | None,
     max_seconds: float,
@@ -67,7 +66,7 @@ def run_one_shot(
             best.make_polisher, origin | {"begin": clock()}, best.polisher, best.begun
         ),
         logger,
-        files,
+        save_fn,
         reference=reference,
         max_seconds=max_seconds,
         tolerance=tolerance,

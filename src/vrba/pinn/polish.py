@@ -140,7 +140,8 @@ def why_left_out(
         return f"The linear stage was left out: it needs float64, not {dtype}."
     least = least_seconds(settings, num_params) / 60 / settings.time_share
     if minutes is not None and minutes < least:
-        return f"The linear stage was left out: it needs {least:.2g} minutes in all."
+        enough = math.ceil(100 * least) / 100
+        return f"The linear stage was left out: it needs {enough:g} minutes in all."
     return ""
 
 

@@ -52,6 +52,12 @@ class PolishResult:
         """Whether a step was accepted, so that the polished network is selected."""
         return self.result.get("polish", {}).get("is_selected", False)
 
+    def is_same_stage(self, other: "PolishResult") -> bool:
+        """Whether both are results of one stage, one perhaps with more steps."""
+        one, two = (each.result.get("polish", {}) for each in (self, other))
+        same_settings = bool(one) and one["settings"] == two.get("settings")
+        return self.step == other.step and same_settings
+
     @property
     def rank(self) -> tuple[bool, float]:
         """Smaller is better: reliable estimates first."""
@@ -95,9 +101,13 @@ class PolishFiles:
         return max(ends, default=0.0)
 
     def last_steps(self, num_steps: int) -> list[dict[str, Any]]:
-        """The steps of the linear stage at this step of training."""
+        """The steps of the linear stage at this step of training.
+
+        A one shot, which has no limit, is of a network without training.
+        """
         header = self._header(STAGE)
-        return header["steps"] if header.get("step") == num_steps else []
+        is_wanted = header.get("step") == num_steps and header["limit"] is not None
+        return header["steps"] if is_wanted else []
 
     def selected(self) -> PolishResult | None:
         """The best result, also of a stage that was interrupted."""

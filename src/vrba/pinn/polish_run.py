@@ -39,6 +39,7 @@ class PolishRun:
     origin: dict[str, Any]
     stop_reason: StopReason | None = None
     begun: PolishRounds | None = None  # rounds of the next step
+    end: float = 0.0  # seconds of the run at the end of the last step
     start: dict[str, float] = dataclasses.field(default_factory=dict)
 
     @staticmethod
@@ -98,20 +99,20 @@ class PolishRun:
                 "settings": describe(settings),
                 "stop_reason": self.stop_reason,
                 "seconds": self.seconds,
-                "steps": self.steps,
+                "steps": list(self.steps),
             },
         }
         return PolishResult(evaluator, params, result, step)
 
-    def save(self, files: PolishFiles, seconds: float) -> None:
-        """Write what the next step needs, `seconds` after the start of the run."""
+    def save(self, files: PolishFiles) -> None:
+        """Write what the next step needs."""
         header = self.origin | {
             "num_growths": self.num_growths,
             "settings": describe(self.polisher.settings),
             "start": self.start,
             "steps": self.steps,
             "stop_reason": self.stop_reason,
-            "end": seconds,
+            "end": self.end,
         }
         files.save_stage(header, self.polisher.network(self.state.params), self.state)
 
@@ -119,13 +120,13 @@ class PolishRun:
 def run_polish(
     run: PolishRun,
     logger: Logger,
-    files: PolishFiles,
+    save_fn: Callable[[PolishRun], Any],
     *,
     reference: Reference | None,
     max_seconds: float,
     tolerance: float | None = None,
 ) -> PolishRun:
-    """Polish a network until there is a reason to stop."""
+    """Polish a network until there is a reason to stop. Each step is saved."""
     logger.rewind(run.origin["step"], len(run.steps))
     seconds = run.origin["begin"]
     before, begun = seconds + run.seconds, time.monotonic()
@@ -151,10 +152,11 @@ def run_polish(
             if _has_no_gain(run):
                 _grow(run, clock(), max_seconds)
             logger.add(entry)  # before the file: `rewind` drops it again
-            run.save(files, clock())
+            run.end = clock()
+            save_fn(run)
             left = max_seconds - clock()
             logger.report(entry, max(0.0, left) if math.isfinite(left) else 0.0)
-    run.save(files, clock())
+    run.end = clock()
     return run
 
 
@@ -275,13 +277,14 @@ def error_estimate(steps: list[dict[str, Any]]) -> tuple[float, bool]:
     A step that was not accepted measures the error of the solution before it. After one
     that was accepted, its sampling error and its quadratic remainder are left. The
     noise of measured values remains in any case. If one of them is not finite, the
-    error is unknown: infinite.
+    estimate of the step before remains; without any, the error is infinite.
     """
     last = steps[-1]
     names = ("expected", "remainder") if last["is_accepted"] else ("estimate", "noise")
     parts = [last[name] for name in (*names, "data_noise")]
     if not all(map(math.isfinite, parts)):
-        return math.inf, False
+        is_known = not last["is_accepted"] and any(s["is_accepted"] for s in steps)
+        return (error_estimate(steps[:-1])[0] if is_known else math.inf), False
     found = max(_ROUNDING, *parts)
     return found, bool(last["noise"] < last["estimate"]) or found == _ROUNDING
 
@@ -293,10 +296,12 @@ def meets_tolerance(steps: list[dict[str, Any]], tolerance: float) -> bool:
     may also be below the tolerance together.
     """
     estimate, is_reliable = error_estimate(steps)
-    if is_reliable or steps[-1]["is_accepted"] or math.isinf(estimate):
+    last = steps[-1]
+    both = last["estimate"] + last["noise"]
+    is_finite = math.isfinite(both + last["data_noise"])
+    if is_reliable or last["is_accepted"] or not is_finite:
         return is_reliable and estimate <= tolerance
-    both = steps[-1]["estimate"] + steps[-1]["noise"]
-    return max(both, steps[-1]["data_noise"]) <= tolerance
+    return max(both, last["data_noise"]) <= tolerance
 
 
 def is_converged(steps: list[dict[str, Any]]) -> bool:
@@ -318,16 +323,16 @@ def begin_polish(
     )
     origin = origin | {"trained": fingerprint(trained)}
     if known is not None and _is_same_stage(known.origin, origin):
-        origin["begin"] = known.origin["begin"]
+        origin["begin"] -= known.seconds
         stop_reason = _lasting(known.stop_reason)
         return dataclasses.replace(known, origin=origin, stop_reason=stop_reason)
     header = files.stage_at(origin["step"], trained, describe(settings))
     if not header:
         return PolishRun.new(make_polisher, origin)
-    origin["begin"] = header["begin"]
     polisher = make_polisher(header["num_growths"])
     arrays = files.stage_arrays(polisher.network(polisher.trained))
     steps, number = header["steps"], header["num_growths"]
+    origin["begin"] -= steps[-1]["seconds"] if steps else 0.0  # they count as its own
     count = jnp.asarray(len(steps), jnp.int32)
     state = PolishState(polisher.linear_part(arrays[0]), arrays[1], count)
     found = PolishRun(make_polisher, polisher, state, number, steps, origin)

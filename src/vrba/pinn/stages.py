@@ -10,7 +10,13 @@ from ..runs import Ended, Ongoing, Run, StopReason, watch_signals
 from .one_shot import run_one_shot
 from .polish import why_left_out
 from .polish_files import PolishFiles, PolishResult, best_result
-from .polish_run import PolishRun, begin_polish, meets_tolerance, run_polish
+from .polish_run import (
+    PolishRun,
+    begin_polish,
+    is_converged,
+    meets_tolerance,
+    run_polish,
+)
 
 Limit = tuple[int, float]  # steps and seconds in all
 
@@ -89,16 +95,18 @@ class _Attempts:
         known = [attempt["limit"] for attempt in self.done]
         *early, self.last = limits
         self.early = [limit for limit in early if list(limit) not in known]
-        is_last_done = list(self.last) in known
-        if is_last_done and not self._can_train_on(self.done[-1]["stop_reason"]):
+        if list(self.last) in known and not self._is_resumed_for_more(self.done[-1]):
             self.early, self.is_over = [], True
         else:
-            self.is_over = self._has_last_stage_met()
+            steps = self.files.last_steps(num_steps)
+            self.is_over = bool(steps) and self._why_enough(steps) is not None
 
     def run(self) -> Stages:
         """Make the attempts that are left."""
-        if self._has_best_met():
-            return self._without_training(StopReason.tolerance)
+        if self.best is not None:
+            reason = self._why_enough(self.best.result["polish"]["steps"])
+            if reason is not None:
+                return self._without_training(reason)
         if self._wants_one_shot() and (found := self._one_shot()) is not None:
             return found
         while True:
@@ -106,20 +114,19 @@ class _Attempts:
             if found is not None:
                 return found
 
-    def _has_best_met(self) -> bool:
-        """Whether an attempt before this resume met the tolerance."""
+    def _why_enough(self, steps: list[dict[str, Any]]) -> StopReason | None:
+        """Why a stage before this resume is exact enough, if a tolerance is given."""
         tolerance = self.options["tolerance"]
-        if tolerance is None or self.best is None:
-            return False
-        return meets_tolerance(self.best.result["polish"]["steps"], tolerance)
+        if tolerance is None:
+            return None
+        if meets_tolerance(steps, tolerance):
+            return StopReason.tolerance
+        return StopReason.converged if is_converged(steps) else None
 
-    def _has_last_stage_met(self) -> bool:
-        """Whether the last stage found that the present network is exact enough."""
-        tolerance = self.options["tolerance"]
-        steps = self.files.last_steps(int(self.ongoing.state.num_steps))
-        return (
-            tolerance is not None and bool(steps) and meets_tolerance(steps, tolerance)
-        )
+    def _is_resumed_for_more(self, attempt: dict[str, Any]) -> bool:
+        """Whether the last attempt left time: for training, or another tolerance."""
+        met_tolerance = attempt["stop_reason"] == StopReason.tolerance
+        return met_tolerance or self._can_train_on(attempt)
 
     def _next_limit(self) -> Limit:
         """The next limit that leaves enough time for an attempt, or the last one."""
@@ -142,18 +149,17 @@ class _Attempts:
         stage = begin_polish(
             self.trainer, ended.state.best_params, self.files, origin, self.stage
         )
-        if not stage.steps:  # its preparation counts
-            stage.origin["begin"] += time.monotonic() - begun
+        stage.origin["begin"] += time.monotonic() - begun
         logger = self.whole_run.logger
         self.stage = stage = run_polish(
-            stage, logger, self.files, max_seconds=max_seconds, **self.options
+            stage, logger, self._save, max_seconds=max_seconds, **self.options
         )
         found = self._add(stage)
         end = self.ongoing.seconds
         is_limited = ended.stop_reason in (StopReason.steps, StopReason.time)
         if not is_limited:  # more training is not possible
             self.early = []
-        goes_on = is_limited and self._can_train_on(stage.stop_reason)
+        goes_on = is_limited and self._can_train_on(self.done[-1] if self.done else {})
         if stage.is_final or (is_last and not goes_on) or self.is_over:
             return Stages(ended, found, stage.ends_with(ended.stop_reason), end)
         return None
@@ -165,11 +171,14 @@ class _Attempts:
         self.ongoing, ended = self.whole_run.go_on(self.ongoing, max_steps, goal)
         return ended
 
-    def _can_train_on(self, stop_reason: str | None) -> bool:
-        """Whether a stage that gained nothing has left time for more training."""
-        left = self.last[1] - self.ongoing.seconds
-        is_enough = _LEFT_SHARE * self.last[1] <= left < math.inf
-        return stop_reason == StopReason.no_gain and is_enough
+    def _can_train_on(self, attempt: dict[str, Any]) -> bool:
+        """Whether an attempt without a gain in its last step left time for training."""
+        max_steps, max_seconds = self.last
+        if attempt.get("stop_reason") != StopReason.no_gain:
+            return False
+        left = max_seconds - attempt["end"]
+        is_enough = _LEFT_SHARE * max_seconds <= left < math.inf
+        return is_enough and int(self.ongoing.state.num_steps) < max_steps
 
     def _origin(self, step: int, limit: Limit | None, seconds: float) -> dict[str, Any]:
         known = limit if limit is None else list(limit)
@@ -178,21 +187,35 @@ class _Attempts:
 
     def _add(self, stage: PolishRun) -> PolishResult:
         """Note a stage; return the better of its result and those of earlier ones."""
-        found, end = stage.result(), stage.origin["begin"] + stage.seconds
-        self.ongoing = dataclasses.replace(self.ongoing, seconds=end)
+        found = self._save(stage)
+        self.ongoing = dataclasses.replace(self.ongoing, seconds=stage.end)
         if stage.stop_reason == StopReason.interrupted:
-            found = best_result([found, self.interrupted, self.best]) or found
-            self.files.save_selected(found, self.best)
             return found
-        if self.interrupted is not None and self.interrupted.step != found.step:
-            self.best = best_result([self.interrupted, self.best])
-        self.interrupted, found = None, best_result([found, self.best]) or found
-        self.files.save_selected(found)
+        self.interrupted = None
         self.best = found if found.is_selected else self.best
         names = ("step", "limit")
         attempt: dict[str, Any] = {name: stage.origin[name] for name in names}
-        attempt |= {"end": end, "stop_reason": stage.stop_reason}
-        self.done, self.begun = [*self.done, attempt], end
+        attempt |= {"end": stage.end, "stop_reason": stage.stop_reason}
+        self.done, self.begun = [*self.done, attempt], stage.end
+        return found
+
+    def _save(self, stage: PolishRun) -> PolishResult:
+        """Save a stage and the best result so far, which is returned.
+
+        An older result of the same stage does not count: the newer estimate is better
+        founded. Only an interrupted one shot, which starts again, keeps it.
+        """
+        found = stage.result()
+        if self.best is not None and self.best.is_same_stage(found):
+            self.best = None
+        if self.interrupted is not None and self.interrupted.step != found.step:
+            self.best = best_result([self.interrupted, self.best])
+            self.interrupted = None
+        is_over = stage.stop_reason not in (None, StopReason.interrupted)
+        older = None if is_over or stage.steps else self.interrupted
+        found = best_result([found, older, self.best]) or found
+        self.files.save_selected(found, None if is_over else self.best)
+        stage.save(self.files)  # last: it says that the stage is over
         return found
 
     def _wants_one_shot(self) -> bool:
@@ -215,7 +238,7 @@ class _Attempts:
             self.trainer,
             self._origin(0, None, self.ongoing.seconds),
             self.whole_run.logger,
-            self.files,
+            self._save,
             max_seconds=_SHOT_SHARE * self.last[1],
             **self.options,
         )
@@ -251,8 +274,8 @@ def limits_of_attempts(
             early.insert(0, (steps, math.inf))
             steps //= 2
         return [*early, last]
-    seconds = _FIRST_SECONDS
-    while seconds < all_seconds:
+    seconds, least = _FIRST_SECONDS, _LEAST_SHARE * _FIRST_SECONDS
+    while seconds + least <= all_seconds:
         early.append((recipe.max_steps, seconds))
         seconds *= 2
     return [*early, last]

@@ -37,12 +37,12 @@ _ADVICE = {
         "is the best; more data or a smaller network may do better."
     ),
     StopReason.no_gain: (
-        "The linear stage cannot improve this network. Resume with more minutes to "
-        "train it further."
+        "The linear stage cannot improve this network. Resume with more minutes or "
+        "steps to train it further."
     ),
     StopReason.no_fit: (
-        "The linear stage met a residual or a derivative that is NaN or infinite, and "
-        "changed nothing. Look for a root, a logarithm or a division by zero in the "
+        "The linear stage met a residual or a derivative that is NaN or infinite at "
+        "some point. Look for a root, a logarithm or a division by zero in the "
         "equations."
     ),
     StopReason.tolerance: "The estimated error is below the tolerance.",
