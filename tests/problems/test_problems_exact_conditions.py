@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 import vrba
-from vrba.problems import EQUATIONS, EndCondition, ExactAxis, Formulation
+from vrba.problems import (
+    EQUATIONS,
+    EndCondition,
+    ExactAxis,
+    ExactConditions,
+    Formulation,
+)
 
 
 def wave(t, x):
@@ -59,6 +65,32 @@ class Space(AnyProblem):
         return {"any": u.t - u.xx - u.yy}
 
 
+HOLE, OTHER = vrba.Disk(0.3, x=0.5, y=0.8), vrba.Disk(0.2, x=0.6, y=-0.4)
+
+
+class Pierced(Plane):
+    domain = Plane.domain - (HOLE | OTHER)
+
+
+class Ring(Plane):
+    domain = vrba.Disk(2.0) - vrba.Disk(0.5)
+
+
+class Drum(Space):
+    domain = vrba.Box(t=(0, 1)) * vrba.Disk(1.0)
+
+
+TRIANGLE = vrba.Polygon([(-3, -3), (3, -3), (0, 3)])
+
+
+class Cut(Plane):
+    domain = TRIANGLE
+
+
+class Joined(Plane):
+    domain = vrba.Disk(1.0) | vrba.Disk(1.0, x=1.0)
+
+
 INITIAL = vrba.Initial(lambda x: wave(0.0, x))
 RATE = vrba.Initial(lambda x: partial(wave, 0)(0.0, x), order=1)
 SIDES = vrba.Dirichlet(wave, on="x")
@@ -72,6 +104,14 @@ SLOPES = [
 ]
 HEAT = lambda t, x, y: jnp.exp(-t) * jnp.sin(x + 2 * y)
 
+
+def exact_of(problem: vrba.Problem) -> ExactConditions:
+    """What is found for a problem."""
+    found = Formulation(problem).with_exact_conditions().exact
+    assert found is not None
+    return found
+
+
 CASES = {
     "initial": InTime((INITIAL,)),
     "rate": InTime((INITIAL, RATE)),
@@ -84,6 +124,25 @@ CASES = {
     ),
     "end of a line": Line(
         (vrba.Dirichlet(1.5, on="x", at=2), vrba.Neumann(3.0, on="x", at=2))
+    ),
+    "holes": Pierced(
+        (
+            vrba.Dirichlet(bump, on=Plane.domain),
+            vrba.Dirichlet(2.0, on=HOLE | OTHER),
+        )
+    ),
+    "ring": Ring(
+        (
+            vrba.Dirichlet(bump, on=vrba.Disk(2.0)),
+            vrba.Dirichlet(-1.0, on=vrba.Disk(0.5)),
+        )
+    ),
+    "disk": Ring((vrba.Dirichlet(bump, on=Ring.domain.first),)),
+    "drum": Drum(
+        (
+            vrba.Initial(lambda x, y: HEAT(0.0, x, y)),
+            vrba.Dirichlet(HEAT, on=vrba.Disk(1.0)),
+        )
     ),
     "space": Space(
         (
@@ -102,9 +161,10 @@ def test_every_condition_holds_for_any_network(name):
         Formulation(CASES[name]),
         Formulation(CASES[name]).with_exact_conditions(),
     )
-    assert not exact.conditions and exact.exact.names == tuple(plain.conditions)
+    found = exact_of(plain.problem)
+    assert not exact.conditions and found.names == tuple(plain.conditions)
     network = lambda inputs: jnp.stack([jnp.exp(jnp.sum(jnp.sin(3 * inputs)))])
-    with_ansatz = Formulation(plain.problem, exact.exact)
+    with_ansatz = Formulation(plain.problem, found)
     for label, term in plain.terms().items():
         if label == EQUATIONS:
             continue
@@ -149,7 +209,7 @@ def test_values_that_the_interpolation_contains_are_reproduced():
     """Linear in `t` and cubic between the sides: nothing is left for the network."""
     fn = lambda x, y: (1 + 2 * x) * (3 - y) + x**2
     exact = Formulation(Plane((vrba.Dirichlet(fn, on="x"), vrba.Dirichlet(fn, on="y"))))
-    form = exact.with_exact_conditions().exact
+    form = exact_of(exact.problem)
     x, y = np.random.default_rng(0).random((2, 20))
     found = jax.vmap(lambda x, y: form(x, y, 0 * x)[0])(jnp.asarray(x), jnp.asarray(y))
     np.testing.assert_allclose(found, fn(x, y), atol=1e-13)
@@ -167,9 +227,11 @@ HALF = vrba.Dirichlet(0.0, on="x", where=lambda t, x: t > 0.5)
 REMAINING = {
     "lone neumann": (Plane, vrba.Neumann(0.0, on="x"), "value itself is not given"),
     "robin": (Plane, vrba.Robin(0.0, on="x"), "have an exact form"),
-    "where": (InTime, HALF, "only whole faces"),
+    "where": (InTime, HALF, "it has `where`"),
     "plane": (InTime, vrba.Dirichlet(0.0, on="x", at=0.25), "not on a face"),
-    "shape": (Plane, vrba.Dirichlet(0.0, on=vrba.Box(x=(0, 1))), "only whole faces"),
+    "polygon": (Cut, vrba.Dirichlet(0.0, on=TRIANGLE), "only balls and boxes"),
+    "inside": (Joined, vrba.Dirichlet(0.0, on=vrba.Disk(1.0)), "not on the boundary"),
+    "slope on a shape": (Pierced, vrba.Neumann(0.0, on=HOLE), "have an exact form"),
     "data": (Line, vrba.Data([[1.0]], [0.0]), "have an exact form"),
     "weight": (
         Plane,
@@ -185,8 +247,8 @@ def test_conditions_without_an_exact_form_stay_penalties(name):
     plain = Formulation(kind((condition,)))
     found = plain.with_exact_conditions()
     assert list(found.conditions) == list(plain.conditions) and found.ansatz is None
-    assert why in found.exact.sentence()
-    assert found.exact.sentence().startswith("Exact conditions: none. `")
+    assert why in exact_of(found.problem).sentence()
+    assert exact_of(found.problem).sentence().startswith("Exact conditions: none. `")
 
 
 def test_one_field_may_be_exact_and_another_not():
@@ -198,10 +260,10 @@ def test_one_field_may_be_exact_and_another_not():
         vrba.Dirichlet(0.0, on="x", field="v"),
     )
     found = Formulation(Mixed(listed)).with_exact_conditions()
-    assert found.exact.names == ("initial of u", "dirichlet x of u")
+    assert exact_of(found.problem).names == ("initial of u", "dirichlet x of u")
     assert list(found.conditions) == ["initial of v", "dirichlet x of v"]
-    assert "differ by 1.0e+00 where they meet" in found.exact.sentence()
-    u, v = found.exact(*jnp.array([0.3, 0.0, 7.0, 5.0]))
+    assert "differ by 1.0e+00 where they meet" in exact_of(found.problem).sentence()
+    u, v = exact_of(found.problem)(*jnp.array([0.3, 0.0, 7.0, 5.0]))
     assert (u, v) == (0, 5)
 
 
@@ -209,14 +271,17 @@ def test_a_repeated_condition_stays():
     found = Formulation(
         Line((vrba.Dirichlet(1.0, on="x"),) * 2)
     ).with_exact_conditions()
-    assert found.exact.names == ("dirichlet x",)
-    assert "repeats `dirichlet x`" in found.exact.reasons["dirichlet x 2"]
+    assert exact_of(found.problem).names == ("dirichlet x",)
+    assert "repeats `dirichlet x`" in exact_of(found.problem).reasons["dirichlet x 2"]
 
 
 def test_values_with_a_singular_residual_stay():
     root = vrba.Initial(lambda x: jnp.sqrt(jnp.abs(x - 0.1) + 1e-12))
     found = Formulation(InTime((root,))).with_exact_conditions()
-    assert not found.exact.names and "singular" in found.exact.sentence()
+    assert (
+        not exact_of(found.problem).names
+        and "singular" in exact_of(found.problem).sentence()
+    )
 
 
 def test_an_ansatz_and_a_period_win():
@@ -225,20 +290,25 @@ def test_an_ansatz_and_a_period_win():
     assert plain.with_exact_conditions() is plain
     periodic = InTime((vrba.Periodic("x"), vrba.Initial(lambda x: jnp.cos(np.pi * x))))
     found = Formulation(periodic).with_exact_conditions()
-    assert found.exact.names == ("initial",) and found.periods == {"x": 1}
+    assert exact_of(found.problem).names == ("initial",) and found.periods == {"x": 1}
 
 
-def test_initial_values_on_a_disk_are_exact_and_its_sides_stay():
-    class Drum(vrba.Problem):
-        domain = vrba.Box(t=(0, 1)) * vrba.Disk(1.0)
+def test_values_that_differ_where_shapes_meet_initial_values_stay():
+    flat = vrba.Initial(lambda x, y: 2 - x**2 - y**2)
+    found = Formulation(Drum((flat, vrba.Dirichlet(0.0, on=vrba.Disk(1.0)))))
+    found = found.with_exact_conditions()
+    assert (
+        not exact_of(found.problem).names
+        and "where they meet" in exact_of(found.problem).sentence()
+    )
 
-        def equations(self, u, t, x, y):
-            return {"any": u.t - u.xx - u.yy}
 
-        def conditions(self):
-            flat = vrba.Initial(lambda x, y: 1 - x**2 - y**2)
-            return [flat, vrba.Dirichlet(0.0, on=vrba.Disk(1.0))]
-
-    found = Formulation(Drum()).with_exact_conditions()
-    assert found.exact.names == ("initial",)
-    assert list(found.conditions) == ["dirichlet disk"]
+def test_the_joint_distance_has_maximum_one_and_vanishes_on_shapes():
+    form = exact_of(CASES["holes"])
+    domain = Pierced.domain
+    factor = jax.vmap(lambda p: form(*p, 1.0 + 0 * p[0])[0] - form(*p, 0 * p[0])[0])
+    inside = factor(jnp.asarray(domain.sample(2000, seed=1)))
+    assert jnp.min(inside) > 0 and 0.8 < jnp.max(inside) < 1.2
+    for shape in (HOLE, OTHER, Plane.domain):
+        points, _ = domain.boundary(50, seed=2, on=shape)
+        np.testing.assert_allclose(factor(jnp.asarray(points)), 0, atol=1e-12)

@@ -28,7 +28,8 @@ from .exact import EndCondition as EndCondition
 from .exact import ExactAxis as ExactAxis
 from .exact import ExactConditions as ExactConditions
 from .exact import ExactField as ExactField
-from .exact import find_exact_conditions as find_exact_conditions
+from .exact_search import find_exact_conditions as find_exact_conditions
+from .exact_shapes import ShapePiece as ShapePiece
 from .formulation import EQUATIONS as EQUATIONS
 from .formulation import Formulation as Formulation
 from .formulation import Residual as Residual

@@ -10,20 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..domains import AbstractDomain, Box
-from .conditions import (
-    AbstractCondition,
-    Dirichlet,
-    Initial,
-    Neumann,
-    Penalty,
-    evaluate_value,
-)
+from ..domains import AbstractDomain
+from .conditions import Initial, evaluate_value
+from .exact_shapes import ShapePiece, blend, boundary_points, joint_distance
 
 Number = Float[Array, ""]
 
 _NUM_POINTS = 256  # of a face, to compare conditions
-_TOLERANCE = 1e-6  # of the largest given value
 
 
 class EndCondition(eqx.Module):
@@ -39,6 +32,16 @@ class EndCondition(eqx.Module):
     end: float
     order: int
     sign: float = 1.0
+
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """Where which derivative is given."""
+        return self.coordinate, self.end, self.order
+
+    @property
+    def lower_places(self) -> list[tuple[Any, ...]]:
+        """The places of the derivatives that must be given too."""
+        return [(self.coordinate, self.end, order) for order in range(self.order)]
 
     def value(self, point: dict[str, Number]) -> Number:
         """Return the given value at a point of the face."""
@@ -95,45 +98,75 @@ class ExactAxis(eqx.Module):
 class ExactField(eqx.Module):
     """`u = g + D N`: `g` fulfils the conditions of a field, and `D` vanishes on them.
 
-    `g` is a transfinite Hermite interpolation, axis by axis:
+    `g` begins with the values on shapes, `sum(g_i / phi_i) / sum(1 / phi_i)`. Then it
+    is a transfinite Hermite interpolation, axis by axis:
     `g <- g + sum_j h_j(x) (d_j - C_j g)`. It is exact if the given values agree where
-    faces meet.
+    faces meet. `scale` is the largest joint distance from the shapes.
     """
 
     axes: tuple[ExactAxis, ...]
+    pieces: tuple[ShapePiece, ...] = ()
+    scale: float = 1.0
 
     def __call__(self, point: dict[str, Number], output: Number) -> Number:
         """Return the field at a point, for an output of the network."""
         for axis in self.axes:
             output = output * axis.factor(point[axis.coordinate])
+        if self.pieces:
+            output = output * joint_distance(self.pieces, point) / self.scale
         return self.known(point) + output
 
     def known(self, point: dict[str, Number]) -> Number:
         """Return `g`."""
-        return _interpolate(self.axes, point)
+        return _interpolate(self.axes, self.pieces, point)
 
-    def mismatch(
-        self, one: EndCondition, domain: AbstractDomain
-    ) -> tuple[float, float]:
-        """Return the largest `|C g - d|` on the face of a condition, and of `|d|`."""
-        points = domain.sample_face(_NUM_POINTS, one.coordinate, one.end, seed=0)
-        names = domain.coordinates
+    def mismatches(self, domain: AbstractDomain) -> list[tuple[str, float, float]]:
+        """Return the place of each condition, the largest `|C g - d|` and `|d|`."""
+        found = []
+        for axis in self.axes:
+            for one in axis.given:
+                end, name = one.end, one.coordinate
+                points = domain.sample_face(_NUM_POINTS, name, end, seed=0)
+                read = lambda point, one=one: _derivative(self.known, point, one)
+                found.append(
+                    (f"{name} = {end:g}", *_compare(read, one, points, domain))
+                )
+        for one in self.pieces:
+            points = boundary_points(one.shape, domain)
+            place = f"the {type(one.shape).__name__.lower()}"
+            found.append((place, *_compare(self.known, one, points, domain)))
+        return found
 
-        def at(row):
-            point = dict(zip(names, row, strict=True))
-            given = one.value(point)
-            return _derivative(self.known, point, one) - given, given
 
-        found = jax.jit(jax.vmap(at))(jnp.asarray(points, float))
-        distance, size = (float(jnp.max(jnp.abs(part))) for part in found)
-        return distance, size
+def _compare(
+    read: Callable[[dict[str, Number]], Number],
+    one: EndCondition | ShapePiece,
+    points: np.ndarray,
+    domain: AbstractDomain,
+) -> tuple[float, float]:
+    """Return the largest distance from the given values, and the largest of these."""
+
+    def at(row):
+        point = dict(zip(domain.coordinates, row, strict=True))
+        given = one.value(point)
+        return read(point) - given, given
+
+    found = jax.jit(jax.vmap(at))(jnp.asarray(points, float))
+    distance, size = (float(jnp.max(jnp.abs(part))) for part in found)
+    return distance, size
 
 
-def _interpolate(axes: tuple[ExactAxis, ...], point: dict[str, Number]) -> Number:
-    if not axes:
+def _interpolate(
+    axes: tuple[ExactAxis, ...],
+    pieces: tuple[ShapePiece, ...],
+    point: dict[str, Number],
+) -> Number:
+    if not axes and not pieces:
         return jnp.zeros_like(next(iter(point.values())))
+    if not axes:
+        return blend(pieces, point)
     *before, axis = axes
-    inner = lambda place: _interpolate(tuple(before), place)
+    inner = lambda place: _interpolate(tuple(before), pieces, place)
     share, total = axis.share(point[axis.coordinate]), inner(point)
     for one, polynomial in zip(axis.given, axis.polynomials, strict=True):
         end = jnp.full_like(point[axis.coordinate], one.end)
@@ -194,131 +227,3 @@ class ExactConditions(eqx.Module):
             f"`{name}` stays a penalty: {why}." for name, why in self.reasons.items()
         ]
         return " ".join([text, *each])
-
-
-def find_exact_conditions(
-    domain: AbstractDomain,
-    fields: tuple[str, ...],
-    periodic: tuple[str, ...],
-    conditions: dict[str, AbstractCondition],
-) -> ExactConditions:
-    """Find the conditions that an ansatz can fulfil exactly.
-
-    These are initial values and rates, and on a box values and normal derivatives on
-    whole faces. A derivative needs the lower ones at the same place. Conditions with a
-    `Penalty` of their own remain, and those whose values disagree where faces meet.
-    """
-    reasons, known = {}, {}
-    for name, condition in conditions.items():
-        found = _end_conditions(name, condition, domain, periodic)
-        if isinstance(found, str):
-            reasons[name] = found
-        else:
-            known[name] = condition.field or fields[0], found
-    _leave_out_incomplete(known, reasons)
-    forms = {field: _field_of(field, known, domain) for field in fields}
-    for field, form in forms.items():
-        if form is None:
-            continue
-        if why := _disagreement(form, domain):
-            forms[field] = None
-            left = [name for name, (of, _) in known.items() if of == field]
-            reasons |= dict.fromkeys(left, why)
-    exact = tuple(name for name in known if name not in reasons)
-    ordered = {name: reasons[name] for name in conditions if name in reasons}
-    return ExactConditions(domain.coordinates, forms, exact, ordered)
-
-
-def _end_conditions(
-    name: str,
-    condition: AbstractCondition,
-    domain: AbstractDomain,
-    periodic: tuple[str, ...],
-) -> list[EndCondition] | str:
-    """Return the parts of a condition at ends of coordinates, or why it has none."""
-    if condition.penalty != Penalty():
-        return "it has a `Penalty` of its own"
-    if isinstance(condition, Initial):
-        lower = domain.bounds(condition.on)[0]
-        if lower not in domain.planes(condition.on):
-            return f"the domain has no face at {condition.on} = {lower:g}"
-        return [EndCondition(name, condition, condition.on, lower, condition.order)]
-    if not isinstance(condition, Dirichlet | Neumann):
-        return "only values, normal derivatives and initial values have an exact form"
-    if not isinstance(domain, Box) or condition.where is not None:
-        return "only whole faces of a box have an exact form"
-    axes = (condition.on,) if isinstance(condition.on, str) else domain.coordinates
-    if not isinstance(condition.on, str) and condition.on != domain:
-        return "only whole faces of a box have an exact form"
-    faces = [
-        (axis, float(end))
-        for axis in axes
-        for end in (domain.bounds(axis) if condition.at is None else (condition.at,))
-    ]
-    if any(end not in domain.bounds(axis) or axis in periodic for axis, end in faces):
-        return "it is not on a face"
-    order = int(isinstance(condition, Neumann))
-    outward = lambda axis, end: 1.0 if end == domain.bounds(axis)[1] else -1.0
-    return [
-        EndCondition(name, condition, *face, order, outward(*face) ** order)
-        for face in faces
-    ]
-
-
-def _leave_out_incomplete(
-    known: dict[str, tuple[str, list[EndCondition]]], reasons: dict[str, str]
-) -> None:
-    """Move conditions that repeat others or lack lower derivatives to `reasons`."""
-    while True:
-        places = {}
-        for name, (field, ends) in known.items():
-            for one in ends:
-                place = (field, one.coordinate, one.end, one.order)
-                places.setdefault(place, name)
-        for name, (field, ends) in known.items():
-            for one in ends:
-                at = (field, one.coordinate, one.end)
-                if places[*at, one.order] != name:
-                    reasons[name] = f"it repeats `{places[*at, one.order]}`"
-                elif any((*at, lower) not in places for lower in range(one.order)):
-                    reasons[name] = "the value itself is not given at the same place"
-        left = [name for name in known if name in reasons]
-        if not left:
-            return
-        for name in left:
-            del known[name]
-
-
-def _field_of(
-    field: str,
-    known: dict[str, tuple[str, list[EndCondition]]],
-    domain: AbstractDomain,
-) -> ExactField | None:
-    """Return the form of a field, initial values first; `None` without conditions."""
-    by_axis: dict[str, list[EndCondition]] = {}
-    for of, ends in known.values():
-        for one in ends if of == field else []:
-            by_axis.setdefault(one.coordinate, []).append(one)
-    if not by_axis:
-        return None
-    is_initial = lambda ends: any(isinstance(one.condition, Initial) for one in ends)
-    place = lambda name: (not is_initial(by_axis[name]), domain.position(name))
-    axes = [
-        ExactAxis.of(name, domain.bounds(name), tuple(by_axis[name]))
-        for name in sorted(by_axis, key=place)
-    ]
-    return ExactField(tuple(axes))
-
-
-def _disagreement(form: ExactField, domain: AbstractDomain) -> str:
-    """Say which condition the form violates where faces meet; empty if none."""
-    given = [one for axis in form.axes for one in axis.given]
-    found = [(one, *form.mismatch(one, domain)) for one in given]
-    largest = max(size for _, _, size in found) or 1.0
-    for one, distance, _ in found:
-        if not distance <= _TOLERANCE * largest:
-            return (
-                f"the values given at {one.coordinate} = {one.end:g} and on other "
-                f"faces differ by {distance:.1e} where they meet"
-            )
-    return ""

@@ -31,7 +31,8 @@ from .conditions import (
     Singular,
 )
 from .corners import corner_functions
-from .exact import ExactConditions, find_exact_conditions
+from .exact import ExactConditions
+from .exact_search import find_exact_conditions
 from .unknowns import Values, attach_unknowns, split_unknowns
 
 EQUATIONS = "equations"
