@@ -88,7 +88,7 @@ class Cut(Plane):
 
 
 class Joined(Plane):
-    domain = vrba.Disk(1.0) | vrba.Disk(1.0, x=1.0)
+    domain = vrba.Disk(1.0) | vrba.Disk(1.0, x=1.0, y=0.0)
 
 
 INITIAL = vrba.Initial(lambda x: wave(0.0, x))
