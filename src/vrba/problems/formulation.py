@@ -72,8 +72,6 @@ class Formulation(eqx.Module):
         self.ansatz = next((c for c in listed if isinstance(c, Ansatz)), None)
         check_conditions(self.conditions, problem)
         self.singular = tuple(c for c in listed if isinstance(c, Singular))
-        if not self.singular and self.ansatz is None:
-            self.singular = corner_functions(problem.domain)
         if self.ansatz is not None:
             _check_ansatz(self.ansatz, problem)
         self.exact = exact
@@ -81,6 +79,8 @@ class Formulation(eqx.Module):
             self.ansatz = Ansatz(exact)
             for name in exact.names:
                 del self.conditions[name]
+        if not self.singular and self.ansatz is None:
+            self.singular = corner_functions(problem.domain)
 
     def with_exact_conditions(self) -> "Formulation":
         """Return the problem with an ansatz for the conditions that have an exact form.
