@@ -90,6 +90,7 @@ class Study(NamedTuple):
 def _marked(told: Any) -> Any:
     """A description; settings that kept results did not have yet are left out."""
     found = describe(told)
-    if isinstance(found, dict) and found.get("polish", 0) is None:
-        del found["polish"]
+    if isinstance(told, Recipe):
+        new = {"polish": None, "exact_conditions": False}
+        found = {k: v for k, v in found.items() if k not in new or v != new[k]}
     return found
