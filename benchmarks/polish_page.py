@@ -39,8 +39,8 @@ error is not accepted. With uniform draws the estimates are often too noisy to a
 any step, which is part of a large gain. `best uniform` is the lowest error of any step
 of the uniform stage against the reference, accepted or not: no rule is better. The gain
 is the error with uniform draws divided by that with the default draws. The gain in the
-residual compares the root mean square residuals of the equations after the last step,
-accepted or not, on the same 8,192 uniform points that no step uses.
+residual compares the root mean square residuals of the equations after the last step.
+Both are measured on the same 8,192 uniform points, which no step uses.
 
 """
 RATIOS = """
