@@ -66,3 +66,24 @@ def test_a_resumed_run_keeps_its_exact_conditions(tmp_path):
     vrba.solve(Plain(), few, run=tmp_path, callback=Silent())
     found = vrba.solve(Plain(), chosen, run=tmp_path, resume=True, callback=Silent())
     np.testing.assert_array_equal(found(0.3, 0.4), whole(0.3, 0.4))
+
+
+class Swapped(vrba.Problem):
+    """Two fields whose names are not in alphabetical order."""
+
+    fields = ("w", "a")
+    domain = vrba.Box(t=(0, 1), x=(0, 1))
+
+    def equations(self, w, a, t, x):
+        return {"one": w.t - a.xx, "two": a.t - w.x}
+
+    def conditions(self):
+        return [vrba.Initial(3.0, field="w"), vrba.Initial(-2.0, field="a")]
+
+
+def test_each_field_has_its_own_conditions_in_compiled_programs():
+    chosen = recipe(exact_conditions=True, polish=None, max_steps=1)
+    found = vrba.solve(Swapped(), chosen, callback=Silent())
+    values = found(0.0, np.linspace(0, 1, 5))
+    np.testing.assert_allclose(values["w"], 3, atol=1e-14)
+    np.testing.assert_allclose(values["a"], -2, atol=1e-14)

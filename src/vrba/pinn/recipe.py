@@ -47,8 +47,8 @@ class Recipe(eqx.Module):
     squares is selected.
 
     With `exact_conditions`, conditions that have an exact form become an ansatz:
-    initial values, and values and normal derivatives on faces of a box. An `Ansatz` or
-    a `Penalty` in the problem wins.
+    initial values, values on balls and boxes, and values and normal derivatives on
+    faces of a box. An `Ansatz` or a `Penalty` in the problem wins.
 
     `polish` are the settings of the linear stage after training; `None` leaves it out.
 

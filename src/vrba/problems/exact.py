@@ -198,12 +198,13 @@ def _evaluate_polynomial(coefficients: tuple[float, ...], share: Number) -> Numb
 class ExactConditions(eqx.Module):
     """The ansatz that some conditions of a problem become.
 
-    `names` are those of the conditions that it fulfils. `reasons` say why the others
-    remain terms of the loss.
+    `fields` has the form of each field, `None` without conditions, in the order of the
+    problem: a dictionary would be sorted in compiled programs. `names` are those of the
+    conditions that it fulfils. `reasons` say why the others remain terms of the loss.
     """
 
     coordinates: tuple[str, ...]
-    fields: dict[str, ExactField | None]
+    fields: tuple[ExactField | None, ...]
     names: tuple[str, ...]
     reasons: dict[str, str]
 
@@ -211,14 +212,14 @@ class ExactConditions(eqx.Module):
         """Return the fields, given the coordinates and the outputs of the network."""
         count = len(self.coordinates)
         point = dict(zip(self.coordinates, arguments[:count], strict=True))
-        each = zip(self.fields.values(), arguments[count:], strict=True)
+        each = zip(self.fields, arguments[count:], strict=True)
         return tuple(one(point, N) if one is not None else N for one, N in each)
 
     def without(self, why: str) -> "ExactConditions":
         """Return no exact condition, for a reason."""
         reasons = dict.fromkeys(self.names, why) | self.reasons
-        fields: dict[str, ExactField | None] = dict.fromkeys(self.fields)
-        return ExactConditions(self.coordinates, fields, (), reasons)
+        none = (None,) * len(self.fields)
+        return ExactConditions(self.coordinates, none, (), reasons)
 
     def sentence(self) -> str:
         """Return which conditions are exact, and why the others are not."""

@@ -50,7 +50,8 @@ def find_exact_conditions(
             reasons |= dict.fromkeys(left, why)
     exact = tuple(name for name in known if name not in reasons)
     ordered = {name: reasons[name] for name in conditions if name in reasons}
-    return ExactConditions(domain.coordinates, forms, exact, ordered)
+    each = tuple(forms[field] for field in fields)
+    return ExactConditions(domain.coordinates, each, exact, ordered)
 
 
 def _parts_of(

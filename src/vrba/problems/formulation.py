@@ -93,11 +93,11 @@ class Formulation(eqx.Module):
         fields, periodic = self.problem.fields, tuple(self.periods)
         found = find_exact_conditions(self.domain, fields, periodic, self.conditions)
         formed = Formulation(self.problem, found)
-        if why := formed._known_part_is_singular():
+        if why := formed._why_singular():
             formed = Formulation(self.problem, found.without(why))
         return formed
 
-    def _known_part_is_singular(self) -> str:
+    def _why_singular(self) -> str:
         """Why the residual without a network is no start for training, or empty."""
         points = jnp.asarray(self.domain.sample(_NUM_POINTS, seed=0), float)
         zeros = lambda inputs: jnp.zeros(len(self.problem.fields), inputs.dtype)
