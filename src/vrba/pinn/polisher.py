@@ -387,6 +387,7 @@ def polished_evaluator(
         skeleton=skeleton,
         embedding=with_singular(embedding_of(formulation), settings, formulation),
         block_size=_block_size(evaluator, settings.num_features),
+        preparation=evaluator.preparation,
     )
 
 

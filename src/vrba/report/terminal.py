@@ -49,6 +49,8 @@ class Panel(AbstractCallback):
     def on_check(self, entry: dict[str, Any], seconds_left: float) -> None:
         self._entry, self._seconds = entry, entry["seconds"]
         self._left, self._since = seconds_left, time.monotonic()
+        if "message" in entry:
+            self._console.print(entry["message"], highlight=False, markup=False)
         for warning in entry.get("warnings", []):
             self._console.print(f"Warning: {warning}", highlight=False, markup=False)
         self._live.refresh()

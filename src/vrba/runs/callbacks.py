@@ -91,6 +91,8 @@ class PrintLines(AbstractCallback):
             f"{place}  loss {entry['loss']:.2e}{residual}{known}  "
             f"{format_duration(entry['seconds'])}, {format_duration(seconds_left)} left"
         )
+        if "message" in entry:
+            self._write(entry["message"])
         for warning in entry.get("warnings", []):
             self._write(f"Warning: {warning}")
 
