@@ -36,6 +36,11 @@ class TermFn(eqx.Module):
         network = eqx.combine(params, self.skeleton)
         return self.residual(self.embedding, network, row)
 
+    def parts(self, params: Any, row: Any) -> dict[str, Array]:
+        """The residuals at one point, and the terms that they are made of."""
+        network = eqx.combine(params, self.skeleton)
+        return self.residual.parts(self.embedding, network, row)
+
 
 class Evaluator(eqx.Module):
     """A problem with the network of a recipe, ready to be evaluated in blocks.
