@@ -132,7 +132,7 @@ def _changed_part(trainer: Any) -> str:
     letters = [name for name, count in each for _ in range(count)]
     is_short = all(len(name) == 1 for name in names)
     inner = "".join(letters) if is_short else f"d({', '.join(letters)})"
-    return f"{problem.fields[0]}.{inner}"
+    return f"{next(iter(problem.fields))}.{inner}"
 
 
 def at_factor(trainer: Any, state: TrainState) -> Any:
