@@ -24,15 +24,19 @@ from ._base import Problem
 from ._checks import check_conditions, check_listed, check_problem
 from .arguments import check_argument_order
 from .conditions import (
+    SIDES,
     AbstractCondition,
+    AbstractInterfaceCondition,
     Ansatz,
     FourierFeatures,
+    Interface,
     Periodic,
     Singular,
 )
 from .corners import corner_functions
 from .exact import ExactConditions
 from .exact_search import find_exact_conditions
+from .sides import Side, Sides, find_sides
 from .unknowns import Values, attach_unknowns, split_unknowns
 
 EQUATIONS = "equations"
@@ -56,6 +60,7 @@ class Formulation(eqx.Module):
     ansatz: Ansatz | None
     singular: tuple[Singular, ...]
     exact: ExactConditions | None
+    sides: Sides
 
     def __init__(self, problem: Problem, exact: ExactConditions | None = None):
         check_problem(problem)
@@ -63,7 +68,12 @@ class Formulation(eqx.Module):
         check_listed(listed, problem.domain)
         self.problem = problem
         self.conditions = _name_conditions(
-            [c for c in listed if isinstance(c, AbstractCondition)]
+            [
+                one
+                for c in listed
+                for one in (c.conditions(problem.fields) if isinstance(c, Interface) else [c])
+                if isinstance(one, AbstractCondition)
+            ]
         )
         self.periods = {c.on: c.modes for c in listed if isinstance(c, Periodic)}
         self.fourier_features = {
@@ -71,6 +81,7 @@ class Formulation(eqx.Module):
         }
         self.ansatz = next((c for c in listed if isinstance(c, Ansatz)), None)
         check_conditions(self.conditions, problem)
+        self.sides = find_sides(self.conditions, problem.domain, problem.fields)
         self.singular = tuple(c for c in listed if isinstance(c, Singular))
         if self.ansatz is not None:
             _check_ansatz(self.ansatz, problem)
@@ -100,7 +111,7 @@ class Formulation(eqx.Module):
     def _why_singular(self) -> str:
         """Why the residual without a network is no start for training, or empty."""
         points = jnp.asarray(self.domain.sample(_NUM_POINTS, seed=0), float)
-        zeros = lambda inputs: jnp.zeros(len(self.problem.fields), inputs.dtype)
+        zeros = lambda inputs: jnp.zeros(self.num_outputs, inputs.dtype)
         unknowns = self.problem.unknowns
         network = attach_unknowns(zeros, unknowns, points.dtype)
         residual, embedding = self.terms()[EQUATIONS], lambda *point: jnp.stack(point)
@@ -114,6 +125,11 @@ class Formulation(eqx.Module):
         return ""
 
     @property
+    def num_outputs(self) -> int:
+        """The number of outputs of the network: fields, times parts of the domain."""
+        return self.sides.num_outputs
+
+    @property
     def domain(self) -> AbstractDomain:
         """The domain of the problem."""
         return self.problem.domain
@@ -124,17 +140,27 @@ class Formulation(eqx.Module):
         return found | {name: Residual(self, name) for name in self.conditions}
 
     def jets(
-        self, embedding: Embedded, network: Any, point: Array, indices: frozenset[Index]
+        self,
+        embedding: Embedded,
+        network: Any,
+        point: Array,
+        indices: frozenset[Index],
+        side: Side | None = None,
     ) -> dict[str, Jet]:
-        """Return the jet of every field at one point, with the requested indices."""
+        """Return the jet of every field at one point, with the requested indices.
+
+        `side` is that of an interface where the point lies.
+        """
         names, coordinates = self.problem.fields, self.domain.coordinates
         wanted = downward_closure(indices)
         network, _ = split_unknowns(network, self.problem.unknowns)
         jets = coordinate_jets(point, len(coordinates))
         inputs = propagate(embedding, jets, wanted)
         outputs = propagate(network, [inputs], wanted)
-        _check_outputs(outputs, names)
-        each = [{i: part[k] for i, part in outputs.items()} for k in range(len(names))]
+        count = self.num_outputs
+        _check_outputs(outputs, names, count)
+        each = [{i: part[k] for i, part in outputs.items()} for k in range(count)]
+        each = self.sides.select(each, point, side)
         if self.ansatz is not None:
             fn = _as_list_fn(self.ansatz.fn, names)
             each = propagate(fn, [*jets, *each], wanted)
@@ -170,13 +196,39 @@ class Residual(eqx.Module):
         """Return one number per equation; `row` is a point and its `numbers`."""
         point, numbers = row
         dtype = point.dtype
-        jets = self.formulation.jets(embedding, network, point, self.indices)
+        jets = self._jets(embedding, network, point, numbers)
         zero = jnp.zeros((), dtype)
         lookup = lambda jet: lambda index: jet.get(index, zero)
         lookups = {n: lookup(j) for n, j in jets.items()}
         _, unknowns = split_unknowns(network, self.formulation.problem.unknowns)
         found = self.evaluate(lookups, point, numbers, unknowns)
         return jnp.stack([part.astype(dtype) for part in found.values()])
+
+    def _jets(
+        self, embedding: Embedded, network: Any, point: Array, numbers: Array
+    ) -> dict[str, Jet]:
+        """Return the jet of every field; on an interface, of both sides."""
+        find = self.formulation.jets
+        condition = self.formulation.conditions.get(self.name or EQUATIONS)
+        if not isinstance(condition, AbstractInterfaceCondition):
+            return find(embedding, network, point, self.indices)
+        found = {}
+        interface = self.formulation.sides.interfaces[self.name or EQUATIONS]
+        for k, suffix in enumerate(SIDES):
+            side = Side(interface, bool(k))
+            place = condition.beside(point, numbers, side.is_positive)
+            jets = find(embedding, network, place, self.indices, side)
+            found |= {name + suffix: jet for name, jet in jets.items()}
+        return found
+
+    @property
+    def field_names(self) -> tuple[str, ...]:
+        """The fields that `evaluate` needs; on an interface, those of both sides."""
+        names = self.formulation.problem.fields
+        condition = self.formulation.conditions.get(self.name or EQUATIONS)
+        if isinstance(condition, AbstractInterfaceCondition):
+            return tuple(name + suffix for suffix in SIDES for name in names)
+        return names
 
     def evaluate(
         self,
@@ -228,7 +280,7 @@ def _trace_derivatives(residual: Residual) -> tuple[frozenset[Index], tuple[str,
             return jnp.ones((), dtype)
 
         problem = residual.formulation.problem
-        lookups = dict.fromkeys(problem.fields, lookup)
+        lookups = dict.fromkeys(residual.field_names, lookup)
         unknowns = {n: jnp.ones((), dtype) for n in problem.unknowns}
         found = residual.evaluate(lookups, point, numbers, unknowns)
         labels.extend(found)
@@ -263,13 +315,15 @@ def _check_residuals(found: Any) -> dict[str, Array]:
     return checked
 
 
-def _check_outputs(outputs: Jet, names: tuple[str, ...]) -> None:
-    """Raise unless the network returns one number for each field."""
+def _check_outputs(outputs: Jet, names: tuple[str, ...], count: int) -> None:
+    """Raise unless the network returns one number for each field and each part."""
     shape = value_of(outputs).shape
-    if shape != (len(names),):
+    num_parts = count // len(names)
+    place = f" on each of {num_parts} parts of the domain" if num_parts > 1 else ""
+    if shape != (count,):
         raise InputError(
-            f"The network must return one number for each of {', '.join(names)}, shape "
-            f"({len(names)},), got shape {shape}."
+            f"The network must return one number for each of {', '.join(names)}{place},"
+            f" shape ({count},), got shape {shape}."
         )
 
 
