@@ -212,14 +212,19 @@ class Residual(eqx.Module):
         condition = self.formulation.conditions.get(self.name or EQUATIONS)
         if not isinstance(condition, AbstractInterfaceCondition):
             return find(embedding, network, point, self.indices)
-        found = {}
         interface = self.formulation.sides.interfaces[self.name or EQUATIONS]
-        for k, suffix in enumerate(SIDES):
-            side = Side(interface, bool(k))
-            place = condition.beside(point, numbers, side.is_positive)
-            jets = find(embedding, network, place, self.indices, side)
-            found |= {name + suffix: jet for name, jet in jets.items()}
-        return found
+
+        def on_side(is_positive):
+            side = Side(interface, is_positive)
+            place = condition.beside(point, numbers, is_positive)
+            return find(embedding, network, place, self.indices, side)
+
+        both = jax.vmap(on_side)(jnp.array([False, True]))
+        return {
+            name + suffix: {index: part[k] for index, part in jet.items()}
+            for k, suffix in enumerate(SIDES)
+            for name, jet in both.items()
+        }
 
     @property
     def field_names(self) -> tuple[str, ...]:

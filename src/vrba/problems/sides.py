@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from ..core import InputError
 from ..domains import AbstractDomain
@@ -30,7 +30,7 @@ class Side(NamedTuple):
     """A side of an interface, by its number."""
 
     interface: int
-    is_positive: bool
+    is_positive: Bool[Array, ""]
 
 
 class Sides(eqx.Module):
@@ -71,7 +71,7 @@ class Sides(eqx.Module):
 
     def _part_at(self, point: Float[Array, " dim"], side: Side | None) -> Array:
         signs = [
-            jnp.asarray(side.is_positive)
+            side.is_positive
             if side is not None and k == side.interface
             else level(point) >= 0
             for k, level in enumerate(self.levels)

@@ -141,12 +141,11 @@ class AbstractInterfaceCondition(AbstractCondition):
         return LevelSet(LevelFn(self.level, names), domain, columns, "an interface")
 
     def beside(
-        self, point: Float[Array, " dim"], numbers: Array, is_positive: bool
+        self, point: Float[Array, " dim"], numbers: Array, is_positive: Any
     ) -> Float[Array, " dim"]:
         """Return a point on one side, a few rounding errors from the interface."""
-        sign = 1 if is_positive else -1
-        distance = sign * _ROUNDING_ERRORS * jnp.finfo(point.dtype).eps * numbers[-1]
-        return point + distance * numbers[:-1]
+        distance = _ROUNDING_ERRORS * jnp.finfo(point.dtype).eps * numbers[-1]
+        return point + jnp.where(is_positive, distance, -distance) * numbers[:-1]
 
     def normal_derivative(
         self, field: Field, point: Point, numbers: Float[Array, " numbers"]
