@@ -12,8 +12,8 @@ from tests.problems.test_problems_formulation import make
 from tests.rooms import concrete
 from vrba.problems import (
     AbstractInterfaceCondition,
-    Formulation,
     FluxJump,
+    Formulation,
     InterfaceConstraint,
     Jump,
 )
@@ -215,8 +215,10 @@ def test_conditions_vanish_on_the_solution_and_have_the_right_sign():
     terms = form.terms()
     assert list(terms)[2:] == NAMES
     # with `shift x` added inside, and `scale x^2` outside
-    solution = lambda shift, scale: lambda p: jnp.stack(
-        [INSIDE(*p) + shift * p[0], OUTSIDE(*p) + scale * p[0] ** 2]
+    solution = lambda shift, scale: (
+        lambda p: jnp.stack(
+            [INSIDE(*p) + shift * p[0], OUTSIDE(*p) + scale * p[0] ** 2]
+        )
     )
     for name in NAMES:
         points, numbers = rows_of(terms[name], 20)
@@ -269,7 +271,9 @@ def test_each_field_has_its_own_conditions():
     network = lambda p: jnp.array([1.0, 20.0, 300.0, 4000.0])
     for name, step in (("jump of u", 299), ("wall jump", 3980)):
         term = form.terms()[name]
-        found = jax.vmap(lambda row, t=term: t(together, network, row))(rows_of(term, 5))
+        found = jax.vmap(lambda row, t=term: t(together, network, row))(
+            rows_of(term, 5)
+        )
         np.testing.assert_array_equal(found, np.full((5, 1), step))
 
 

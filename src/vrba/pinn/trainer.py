@@ -212,11 +212,12 @@ class Trainer(AbstractTrainer):
 
 
 def _note(evaluator: Evaluator) -> str:
-    """What the plan says of conditions and of the linear stage."""
+    """What the plan says of interfaces, of conditions and of the linear stage."""
     formulation, recipe = evaluator.formulation, evaluator.recipe
     exact = formulation.exact
     singular = describe_singular(recipe.polish, recipe.dtype, formulation)
-    return " ".join(filter(None, [exact.sentence() if exact else "", singular]))
+    parts = [formulation.sides.sentence(), exact.sentence() if exact else "", singular]
+    return " ".join(filter(None, parts))
 
 
 def _check_policy(name: str, policy: AbstractPolicy) -> None:

@@ -29,14 +29,13 @@ from .conditions import (
     AbstractInterfaceCondition,
     Ansatz,
     FourierFeatures,
-    Interface,
     Periodic,
     Singular,
 )
 from .corners import corner_functions
 from .exact import ExactConditions
 from .exact_search import find_exact_conditions
-from .sides import Side, Sides, find_sides
+from .sides import Side, Sides, find_sides, loss_terms
 from .unknowns import Values, attach_unknowns, split_unknowns
 
 EQUATIONS = "equations"
@@ -67,14 +66,7 @@ class Formulation(eqx.Module):
         listed = problem.conditions()
         check_listed(listed, problem.domain)
         self.problem = problem
-        self.conditions = _name_conditions(
-            [
-                one
-                for c in listed
-                for one in (c.conditions(problem.fields) if isinstance(c, Interface) else [c])
-                if isinstance(one, AbstractCondition)
-            ]
-        )
+        self.conditions = _name_conditions(loss_terms(listed, problem.fields))
         self.periods = {c.on: c.modes for c in listed if isinstance(c, Periodic)}
         self.fourier_features = {
             c.on: c.modes for c in listed if isinstance(c, FourierFeatures)

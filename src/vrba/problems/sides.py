@@ -1,7 +1,7 @@
 """The parts into which interfaces divide a domain, each with its own outputs."""
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -15,6 +15,7 @@ from ..fields import Jet
 from .conditions import (
     AbstractCondition,
     AbstractInterfaceCondition,
+    Interface,
     InterfaceConstraint,
     LevelFn,
 )
@@ -52,6 +53,13 @@ class Sides(eqx.Module):
         """The number of outputs of the network."""
         return self.num_fields * len(self.patterns)
 
+    def sentence(self) -> str:
+        """Return how many parts there are; empty for one."""
+        count = len(self.patterns)
+        if count == 1:
+            return ""
+        return f"Interfaces: {count} parts of the domain, each with its own outputs."
+
     def select(
         self, outputs: list[Jet], point: Float[Array, " dim"], side: Side | None = None
     ) -> list[Jet]:
@@ -81,6 +89,15 @@ class Sides(eqx.Module):
         return jnp.argmax(jnp.stack(same))
 
 
+def loss_terms(listed: Sequence[Any], fields: tuple[str, ...]) -> list[Any]:
+    """Return the conditions that are terms of the loss; an interface has several."""
+    found = []
+    for one in listed:
+        parts = one.conditions(fields) if isinstance(one, Interface) else [one]
+        found += [part for part in parts if isinstance(part, AbstractCondition)]
+    return found
+
+
 def find_sides(
     conditions: Conditions, domain: AbstractDomain, fields: tuple[str, ...]
 ) -> Sides:
@@ -95,7 +112,7 @@ def find_sides(
     ordered: list[AbstractInterfaceCondition] = []
     interfaces = {}
     for name, one in found.items():
-        known = [k for k, each in enumerate(ordered) if each.level is one.level]
+        known = [k for k, each in enumerate(ordered) if _is_same(each.level, one.level)]
         interfaces[name] = known[0] if known else len(ordered)
         ordered += [] if known else [one]
     levels = tuple(LevelFn(one.level, domain.coordinates) for one in ordered)
@@ -104,12 +121,20 @@ def find_sides(
     for k, one in enumerate(ordered):
         given = one.sample(domain, _NUM_ON_INTERFACE, seed=_SEED)
         rows = tuple(jnp.asarray(part, float) for part in given)
-        both = [jax.vmap(lambda *r: one.beside(*r, up))(*rows) for up in (False, True)]
-        _check_distinct(levels, k, *both)
-        points += both
+        beside = lambda is_positive, one=one, rows=rows: jax.vmap(
+            lambda point, numbers: one.beside(point, numbers, is_positive)
+        )(*rows)
+        below, above = beside(False), beside(True)
+        _check_distinct(levels, k, below, above)
+        points += [below, above]
     signs = _evaluate(levels, jnp.concatenate(points)) >= 0
     patterns = sorted({tuple(map(bool, row)) for row in signs})
     return Sides(len(fields), levels, tuple(patterns), interfaces)
+
+
+def _is_same(first: Any, second: Any) -> bool:
+    """Whether two levels are the same function; methods of equal objects are."""
+    return first is second or bool(first == second)
 
 
 @eqx.filter_jit
@@ -128,7 +153,7 @@ def _check_fields(
 ) -> None:
     """Raise if a field has no condition on an interface."""
     for one in interfaces:
-        here = [each for each in conditions.values() if each.level is one.level]
+        here = [each for each in conditions.values() if _is_same(each.level, one.level)]
         if any(isinstance(each, InterfaceConstraint) for each in here):
             continue
         known = {each.field or fields[0] for each in here}

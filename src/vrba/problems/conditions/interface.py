@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float
 from typing_extensions import override
 
-from ...core import InputError
+from ...core import InputError, is_number
 from ...domains import AbstractDomain
 from ...fields import Field
 from ..arguments import check_argument_names
@@ -66,7 +66,8 @@ class Interface(eqx.Module):
     def __check_init__(self):
         _check_level("Interface", self.level)
         given = self.coefficient
-        if isinstance(given, tuple | list) and len(given) != 2:
+        is_known = callable(given) or is_number(given) or given is None
+        if not is_known and not (isinstance(given, tuple) and len(given) == 2):
             raise InputError(
                 "`Interface(coefficient=...)` must be a pair (k_negative, k_positive), "
                 f"one value or None, got {given!r}."
@@ -83,14 +84,19 @@ class Interface(eqx.Module):
         found: list[AbstractCondition] = []
         for name in names:
             field = None if len(fields) == 1 and self.field is None else name
-            of = {"level": self.level, "on": self.on, "field": field}
-            found.append(Jump(self.jump, **of, penalty=self._penalty("jump")))
-            if self.coefficient is not None:
-                is_pair = isinstance(self.coefficient, tuple | list)
-                pair = self.coefficient if is_pair else (self.coefficient,) * 2
-                penalty = self._penalty("flux")
-                found.append(FluxJump(self.flux, tuple(pair), **of, penalty=penalty))
+            of: dict[str, Any] = {"level": self.level, "on": self.on, "field": field}
+            found.append(Jump(value=self.jump, **of, penalty=self._penalty("jump")))
+            if pair := self._pair():
+                of |= {"coefficients": pair, "penalty": self._penalty("flux")}
+                found.append(FluxJump(value=self.flux, **of))
         return found
+
+    def _pair(self) -> tuple[Value, Value] | None:
+        """Return the coefficients of the negative and of the positive side."""
+        given = self.coefficient
+        if given is None:
+            return None
+        return (given[0], given[1]) if isinstance(given, tuple) else (given, given)
 
     def _penalty(self, kind: str) -> Penalty:
         if self.penalty.name is None:
@@ -113,8 +119,8 @@ class AbstractInterfaceCondition(AbstractCondition):
         unknown = [n for n in self.on or () if n not in domain.coordinates]
         if unknown or self.on == ():
             raise InputError(
-                f"The interface has `on={self.on!r}`, but the coordinates of the domain "
-                f"are {', '.join(domain.coordinates)}."
+                f"The interface has `on={self.on!r}`, but the coordinates of the "
+                f"domain are {', '.join(domain.coordinates)}."
             )
         if domain.num_available is not None:
             raise InputError(
