@@ -1,6 +1,7 @@
 """A problem as functions of a network: fields at a point and residuals."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -35,7 +36,7 @@ from .conditions import (
 from .corners import corner_functions
 from .exact import ExactConditions
 from .exact_search import find_exact_conditions
-from .sides import Side, Sides, find_sides, loss_terms
+from .sides import Side, Sides, find_sides, jets_of_both_sides, loss_terms
 from .unknowns import Values, attach_unknowns, split_unknowns
 
 EQUATIONS = "equations"
@@ -200,32 +201,24 @@ class Residual(eqx.Module):
         self, embedding: Embedded, network: Any, point: Array, numbers: Array
     ) -> dict[str, Jet]:
         """Return the jet of every field; on an interface, of both sides."""
-        find = self.formulation.jets
-        condition = self.formulation.conditions.get(self.name or EQUATIONS)
-        if not isinstance(condition, AbstractInterfaceCondition):
-            return find(embedding, network, point, self.indices)
+        find = partial(self.formulation.jets, embedding, network, indices=self.indices)
+        if (condition := self._interface_condition) is None:
+            return find(point)
         interface = self.formulation.sides.interfaces[self.name or EQUATIONS]
+        return jets_of_both_sides(find, condition, interface, point, numbers)
 
-        def on_side(is_positive):
-            side = Side(interface, is_positive)
-            place = condition.beside(point, numbers, is_positive)
-            return find(embedding, network, place, self.indices, side)
-
-        both = jax.vmap(on_side)(jnp.array([False, True]))
-        return {
-            name + suffix: {index: part[k] for index, part in jet.items()}
-            for k, suffix in enumerate(SIDES)
-            for name, jet in both.items()
-        }
+    @property
+    def _interface_condition(self) -> AbstractInterfaceCondition | None:
+        found = self.formulation.conditions.get(self.name or EQUATIONS)
+        return found if isinstance(found, AbstractInterfaceCondition) else None
 
     @property
     def field_names(self) -> tuple[str, ...]:
         """The fields that `evaluate` needs; on an interface, those of both sides."""
         names = self.formulation.problem.fields
-        condition = self.formulation.conditions.get(self.name or EQUATIONS)
-        if isinstance(condition, AbstractInterfaceCondition):
-            return tuple(name + suffix for suffix in SIDES for name in names)
-        return names
+        if self._interface_condition is None:
+            return names
+        return tuple(name + suffix for suffix in SIDES for name in names)
 
     def evaluate(
         self,

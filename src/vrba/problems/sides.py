@@ -1,6 +1,6 @@
 """The parts into which interfaces divide a domain, each with its own outputs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -13,6 +13,7 @@ from ..core import InputError
 from ..domains import AbstractDomain
 from ..fields import Jet
 from .conditions import (
+    SIDES,
     AbstractCondition,
     AbstractInterfaceCondition,
     Interface,
@@ -87,6 +88,27 @@ class Sides(eqx.Module):
         signs = jnp.stack(signs)
         same = [jnp.sum(signs == np.array(pattern)) for pattern in self.patterns]
         return jnp.argmax(jnp.stack(same))
+
+
+def jets_of_both_sides(
+    find_fn: Callable[..., dict[str, Jet]],
+    condition: AbstractInterfaceCondition,
+    interface: int,
+    point: Float[Array, " dim"],
+    numbers: Array,
+) -> dict[str, Jet]:
+    """Return the jets of each field beside an interface, with the side in its name."""
+
+    def on_side(is_positive):
+        place = condition.beside(point, numbers, is_positive)
+        return find_fn(place, side=Side(interface, is_positive))
+
+    both = jax.vmap(on_side)(jnp.array([False, True]))
+    return {
+        name + suffix: {index: part[k] for index, part in jet.items()}
+        for k, suffix in enumerate(SIDES)
+        for name, jet in both.items()
+    }
 
 
 def loss_terms(listed: Sequence[Any], fields: tuple[str, ...]) -> list[Any]:
