@@ -16,6 +16,7 @@ from .fisher_kpp import FisherKPP as FisherKPP
 from .kovasznay import Kovasznay as Kovasznay
 from .lorenz import Lorenz as Lorenz
 from .square_with_four_holes import SquareWithFourHoles as SquareWithFourHoles
+from .two_conductors import TwoConductors as TwoConductors
 
 
 def all_problems() -> dict[str, type[Problem]]:

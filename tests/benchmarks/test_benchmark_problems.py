@@ -20,6 +20,7 @@ from benchmarks.problems import (
     Kovasznay,
     Lorenz,
     SquareWithFourHoles,
+    TwoConductors,
     all_problems,
     square_with_four_holes,
 )
@@ -63,7 +64,7 @@ EXACT = {
         100,
     ),
 }
-NUMERICAL = {Eikonal, Lorenz, SquareWithFourHoles}
+NUMERICAL = {Eikonal, Lorenz, SquareWithFourHoles, TwoConductors}
 WITH_EXACT = pytest.mark.parametrize("kind", EXACT)
 FOUND = pytest.mark.parametrize("kind", all_problems().values())
 
@@ -248,3 +249,29 @@ def test_lorenz_reference_satisfies_equations_and_conditions():
             fields.append(Field(name, ("t",), jet.__getitem__))
         left = problem.equations(*fields, None)
         assert max(abs(value) for value in left.values()) < 1e-8
+
+
+# An interface: the solution on each side.
+
+
+def conductors(x, y):
+    """Real parts of analytic functions of the place `z`, in and outside the disk."""
+    real, imaginary = x - 0.1, y + 0.05
+    inverse = real / (real**2 + imaginary**2)
+    return jnp.stack([2 * real / 101, real - 99 / 101 / 4 * inverse])
+
+
+def test_two_conductors():
+    found, form = reference(TwoConductors), Formulation(TwoConductors())
+    x, y = np.meshgrid(*found.axes.values(), indexing="ij")
+    with np.errstate(invalid="ignore", divide="ignore"):
+        inside, outside = conductors(x, y)
+    is_inside = np.hypot(x - 0.1, y + 0.05) < 0.5
+    exact = np.where(is_inside, inside, outside)
+    np.testing.assert_allclose(found.values["u"], exact, atol=1e-14)
+    stack, network = lambda *p: jnp.stack(p), lambda p: conductors(*p)
+    for label, term in form.terms().items():
+        rows = tuple(map(jnp.asarray, term.sample(200, seed=0)))
+        run = jax.jit(jax.vmap(lambda row, t=term: t(stack, network, row)))
+        size = 100 if label == EQUATIONS else 1
+        np.testing.assert_allclose(run(rows), 0, atol=1e-12 * size, err_msg=label)

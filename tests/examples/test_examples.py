@@ -15,7 +15,7 @@ from vrba.runs import Silent
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 # fast_wave is `Advection` without `FourierFeatures`
-PROBLEMS = ["my_pde", "sweep", "inverse", "operator_from_equation"]
+PROBLEMS = ["my_pde", "sweep", "inverse", "operator_from_equation", "two_materials"]
 
 pytestmark = pytest.mark.xdist_group("train")
 

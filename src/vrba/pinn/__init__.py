@@ -15,6 +15,7 @@ from .diagnostics import diagnose as diagnose
 from .evaluator import Evaluator as Evaluator
 from .evaluator import TermFn as TermFn
 from .export import check_grid_file as check_grid_file
+from .natural_size import residual_shares as residual_shares
 from .one_shot import ShotAttempt as ShotAttempt
 from .one_shot import attempt_shot as attempt_shot
 from .polish import Polish as Polish

@@ -341,13 +341,13 @@ def polished_network(
     whole = eqx.combine(params, evaluator.skeleton)
     formulation = evaluator.formulation
     base, _ = split_unknowns(whole, formulation.problem.unknowns)
-    num_fields = len(formulation.problem.fields)
+    num_outputs = formulation.num_outputs
     size = sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(base, eqx.is_array)))
     polished = polish(
         base,
         embedding_of(formulation).num_outputs,
-        num_fields,
-        _batches(settings.num_features // num_fields, num_growths),
+        num_outputs,
+        _batches(settings.num_features // num_outputs, num_growths),
         num_singular=len(singular_functions(settings, formulation)),
         has_tangent=settings.has_tangent_of(size),
         gain=settings.gain,

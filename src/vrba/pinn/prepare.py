@@ -91,7 +91,7 @@ def _without_network(residual: Residual) -> Float[np.ndarray, "points eqs"]:
     """Return the residual of a condition for fields that are zero."""
     rows = _sample(residual, 0)
     problem = residual.formulation.problem
-    zeros = lambda inputs: jnp.zeros(len(problem.fields), inputs.dtype)
+    zeros = lambda inputs: jnp.zeros(residual.formulation.num_outputs, inputs.dtype)
     network = attach_unknowns(zeros, problem.unknowns, rows[0].dtype)
     embedding = lambda *point: jnp.stack(point)
     found = jax.jit(jax.vmap(lambda row: residual(embedding, network, row)))(rows)

@@ -35,7 +35,7 @@ class Recipe(eqx.Module):
     """Settings of a solve.
 
     `model` is an architecture, or a network of your own: a pytree that maps the vector
-    of inputs to one number for each field.
+    of inputs to one number for each field, or to one for each side of an interface.
 
     Points: the `policy` draws `num_points` from a pool of `pool_size` every
     `resample_every` steps. It uses the residual on the whole pool, or with
@@ -225,11 +225,11 @@ def _chosen_model(formulation: Formulation, minutes: float | int | None) -> MLP:
     """A network whose size fits the time, the order and the number of fields."""
     terms = formulation.terms().values()
     order = max(sum(index) for term in terms for index in term.indices)
-    num_fields = len(formulation.problem.fields)
+    num_outputs = formulation.num_outputs
     is_long, is_short = _is_long_or_short(minutes)
     if len(formulation.domain.coordinates) == 1:
         return MLP(width=14, depth=4)
-    width = 20 + 2 * (order > 2) + 4 * (num_fields > 1) + 4 * is_long - 6 * is_short
+    width = 20 + 2 * (order > 2) + 4 * (num_outputs > 1) + 4 * is_long - 6 * is_short
     return MLP(width=width, depth=4)
 
 
@@ -260,7 +260,7 @@ def network_of(
     each = zip(formulation.domain.coordinates, embedding.counts, strict=True)
     return model.build(
         embedding.num_outputs,
-        len(formulation.problem.fields),
+        formulation.num_outputs,
         key=key,
         dtype=dtype,
         names=tuple(name for name, count in each for _ in range(count)),

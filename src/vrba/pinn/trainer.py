@@ -244,11 +244,12 @@ class Trainer(AbstractTrainer):
 
 
 def _note(evaluator: Evaluator) -> str:
-    """What the plan says of conditions and of the linear stage."""
+    """What the plan says of interfaces, of conditions and of the linear stage."""
     formulation, recipe = evaluator.formulation, evaluator.recipe
     exact = formulation.exact
     singular = describe_singular(recipe.polish, recipe.dtype, formulation)
     found = [
+        formulation.sides.sentence(),
         exact.sentence() if exact else "",
         evaluator.preparation.sentence(evaluator.term_weights),
         singular,

@@ -10,12 +10,17 @@ from .cavity import Cavity as Cavity
 from .cavity import ClassicalCavity as ClassicalCavity
 from .conditions import AbstractBoundaryCondition as AbstractBoundaryCondition
 from .conditions import AbstractCondition as AbstractCondition
+from .conditions import AbstractInterfaceCondition as AbstractInterfaceCondition
 from .conditions import Ansatz as Ansatz
 from .conditions import Constraint as Constraint
 from .conditions import Data as Data
 from .conditions import Dirichlet as Dirichlet
+from .conditions import FluxJump as FluxJump
 from .conditions import FourierFeatures as FourierFeatures
 from .conditions import Initial as Initial
+from .conditions import Interface as Interface
+from .conditions import InterfaceConstraint as InterfaceConstraint
+from .conditions import Jump as Jump
 from .conditions import Neumann as Neumann
 from .conditions import Penalty as Penalty
 from .conditions import Periodic as Periodic
@@ -47,6 +52,8 @@ from .poisson import Poisson5D as Poisson5D
 from .reference import Reference as Reference
 from .reference import inside_grid as inside_grid
 from .schroedinger import Schroedinger as Schroedinger
+from .sides import Side as Side
+from .sides import Sides as Sides
 from .unknowns import NetworkWithUnknowns as NetworkWithUnknowns
 from .unknowns import Unknown as Unknown
 from .unknowns import attach_unknowns as attach_unknowns

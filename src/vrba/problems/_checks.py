@@ -9,8 +9,10 @@ from ..domains import AbstractDomain
 from ._base import Problem
 from .conditions import (
     AbstractCondition,
+    AbstractInterfaceCondition,
     Ansatz,
     FourierFeatures,
+    Interface,
     Periodic,
     Singular,
 )
@@ -94,14 +96,15 @@ def check_listed(listed: Any, domain: AbstractDomain) -> None:
         raise InputError(
             f"`conditions` must return a list, got {type(listed).__name__}."
         )
-    known = AbstractCondition | Periodic | FourierFeatures | Ansatz | Singular
+    inside = FourierFeatures | Singular | Interface | AbstractInterfaceCondition
+    known = AbstractCondition | Periodic | Ansatz | inside
     for condition in listed:
         if not isinstance(condition, known):
             raise InputError(
                 f"`conditions` must hold conditions such as `Initial` or "
                 f"`Dirichlet`, got {condition!r}."
             )
-    if all(isinstance(condition, FourierFeatures | Singular) for condition in listed):
+    if all(isinstance(condition, inside) for condition in listed):
         raise InputError(
             "`conditions` has no initial or boundary condition, so the solution is not "
             'unique. Add a condition such as `Dirichlet(0.0, on="x")`.'

@@ -1,6 +1,7 @@
 """A problem as functions of a network: fields at a point and residuals."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -9,7 +10,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..core import InputError
 from ..domains import AbstractDomain
 from ..fields import (
     Field,
@@ -18,13 +18,19 @@ from ..fields import (
     coordinate_jets,
     downward_closure,
     propagate,
-    value_of,
 )
 from ._base import Problem
 from ._checks import check_conditions, check_listed, check_problem
-from .arguments import check_argument_order
+from ._returned import (
+    as_list_fn,
+    check_ansatz,
+    check_outputs,
+    check_residuals,
+)
 from .conditions import (
+    SIDES,
     AbstractCondition,
+    AbstractInterfaceCondition,
     Ansatz,
     FourierFeatures,
     Periodic,
@@ -33,6 +39,7 @@ from .conditions import (
 from .corners import corner_functions
 from .exact import ExactConditions
 from .exact_search import find_exact_conditions
+from .sides import Side, Sides, find_sides, jets_of_both_sides, loss_terms
 from .unknowns import Values, attach_unknowns, split_unknowns
 
 EQUATIONS = "equations"
@@ -58,6 +65,7 @@ class Formulation(eqx.Module):
     singular: tuple[Singular, ...]
     exact: ExactConditions | None
     scales: tuple[float, ...]
+    sides: Sides
 
     def __init__(
         self,
@@ -69,18 +77,17 @@ class Formulation(eqx.Module):
         listed = problem.conditions()
         check_listed(listed, problem.domain)
         self.problem = problem
-        self.conditions = _name_conditions(
-            [c for c in listed if isinstance(c, AbstractCondition)]
-        )
+        self.conditions = _name_conditions(loss_terms(listed, problem.fields))
         self.periods = {c.on: c.modes for c in listed if isinstance(c, Periodic)}
         self.fourier_features = {
             c.on: c.modes for c in listed if isinstance(c, FourierFeatures)
         }
         self.ansatz = next((c for c in listed if isinstance(c, Ansatz)), None)
         check_conditions(self.conditions, problem)
+        self.sides = find_sides(self.conditions, problem.domain, problem.fields)
         self.singular = tuple(c for c in listed if isinstance(c, Singular))
         if self.ansatz is not None:
-            _check_ansatz(self.ansatz, problem)
+            check_ansatz(self.ansatz, problem)
         self.scales = scales or (1.0,) * len(problem.fields)
         self.exact = exact
         if exact is not None and exact.names:
@@ -112,7 +119,7 @@ class Formulation(eqx.Module):
     def _why_singular(self) -> str:
         """Why the residual without a network is no start for training, or empty."""
         points = jnp.asarray(self.domain.sample(_NUM_POINTS, seed=0), float)
-        zeros = lambda inputs: jnp.zeros(len(self.problem.fields), inputs.dtype)
+        zeros = lambda inputs: jnp.zeros(self.num_outputs, inputs.dtype)
         unknowns = self.problem.unknowns
         network = attach_unknowns(zeros, unknowns, points.dtype)
         residual, embedding = self.terms()[EQUATIONS], lambda *point: jnp.stack(point)
@@ -126,6 +133,11 @@ class Formulation(eqx.Module):
         return ""
 
     @property
+    def num_outputs(self) -> int:
+        """The number of outputs of the network: fields, times parts of the domain."""
+        return self.sides.num_outputs
+
+    @property
     def domain(self) -> AbstractDomain:
         """The domain of the problem."""
         return self.problem.domain
@@ -136,23 +148,32 @@ class Formulation(eqx.Module):
         return found | {name: Residual(self, name) for name in self.conditions}
 
     def jets(
-        self, embedding: Embedded, network: Any, point: Array, indices: frozenset[Index]
+        self,
+        embedding: Embedded,
+        network: Any,
+        point: Array,
+        indices: frozenset[Index],
+        side: Side | None = None,
     ) -> dict[str, Jet]:
-        """Return the jet of every field at one point, with the requested indices."""
+        """Return the jet of every field at one point, with the requested indices.
+
+        `side` is that of an interface where the point lies.
+        """
         names, coordinates = self.problem.fields, self.domain.coordinates
         wanted = downward_closure(indices)
         network, _ = split_unknowns(network, self.problem.unknowns)
         jets = coordinate_jets(point, len(coordinates))
         inputs = propagate(embedding, jets, wanted)
         outputs = propagate(network, [inputs], wanted)
-        _check_outputs(outputs, names)
-        scaled = lambda part, scale: part if scale == 1 else scale * part
-        each = [
-            {i: scaled(part[k], scale) for i, part in outputs.items()}
-            for k, scale in enumerate(self.scales)
-        ]
+        count = self.num_outputs
+        check_outputs(outputs, names, count)
+        each = [{i: part[k] for i, part in outputs.items()} for k in range(count)]
+        each = self.sides.select(each, point, side)
+        if any(scale != 1 for scale in self.scales):
+            pairs = zip(each, self.scales, strict=True)
+            each = [{i: s * part for i, part in jet.items()} for jet, s in pairs]
         if self.ansatz is not None:
-            fn = _as_list_fn(self.ansatz.fn, names)
+            fn = as_list_fn(self.ansatz.fn, names)
             each = propagate(fn, [*jets, *each], wanted)
         return dict(zip(names, each, strict=True))
 
@@ -188,7 +209,7 @@ class Residual(eqx.Module):
         self, embedding: Embedded, network: Any, row: tuple[Array, Array]
     ) -> Float[Array, " eqs"]:
         """Return one number per equation; `row` is a point and its `numbers`."""
-        jets = self.formulation.jets(embedding, network, row[0], self.indices)
+        jets = self._jets(embedding, network, *row)
         return self._of_jets(jets, network, row)
 
     def parts(
@@ -199,14 +220,19 @@ class Residual(eqx.Module):
         These are the changes that each derivative makes to first order, such as `u.t`
         and `u * u.x`, and the residual of fields that are zero.
         """
-        jets = self.formulation.jets(embedding, network, row[0], self.indices)
-        zeros = jax.tree.map(jnp.zeros_like, jets)
-        fn = lambda jets: self._of_jets(jets, network, row)
-        slopes = jax.tree.leaves(jax.jacfwd(fn)(jets))
-        values = jax.tree.leaves(jets)
-        terms = [slope * value for slope, value in zip(slopes, values, strict=True)]
-        terms = jnp.stack([*terms, fn(zeros)], axis=1)
-        return {"residual": fn(jets), "terms": terms}
+        jets = self._jets(embedding, network, *row)
+        places = [(name, index) for name, jet in jets.items() for index in jet]
+        values = jnp.stack([jets[name][index] for name, index in places])
+
+        def fn(values):  # a dictionary as argument would be sorted
+            found: dict[str, Jet] = {name: {} for name in jets}
+            for (name, index), value in zip(places, values, strict=True):
+                found[name][index] = value
+            return self._of_jets(found, network, row)
+
+        terms = jax.jacfwd(fn)(values) * values[None, :]
+        rest = fn(jnp.zeros_like(values))[:, None]
+        return {"residual": fn(values), "terms": jnp.concatenate([terms, rest], 1)}
 
     def _of_jets(
         self, jets: dict[str, Jet], network: Any, row: tuple[Array, Array]
@@ -217,6 +243,29 @@ class Residual(eqx.Module):
         _, unknowns = split_unknowns(network, self.formulation.problem.unknowns)
         found = self.evaluate(lookups, point, numbers, unknowns)
         return jnp.stack([part.astype(dtype) for part in found.values()])
+
+    def _jets(
+        self, embedding: Embedded, network: Any, point: Array, numbers: Array
+    ) -> dict[str, Jet]:
+        """Return the jet of every field; on an interface, of both sides."""
+        find = partial(self.formulation.jets, embedding, network, indices=self.indices)
+        if (condition := self._interface_condition) is None:
+            return find(point)
+        interface = self.formulation.sides.interfaces[self.name or EQUATIONS]
+        return jets_of_both_sides(find, condition, interface, point, numbers)
+
+    @property
+    def _interface_condition(self) -> AbstractInterfaceCondition | None:
+        found = self.formulation.conditions.get(self.name or EQUATIONS)
+        return found if isinstance(found, AbstractInterfaceCondition) else None
+
+    @property
+    def field_names(self) -> tuple[str, ...]:
+        """The fields that `evaluate` needs; on an interface, those of both sides."""
+        names = self.formulation.problem.fields
+        if self._interface_condition is None:
+            return names
+        return tuple(name + suffix for suffix in SIDES for name in names)
 
     def evaluate(
         self,
@@ -233,7 +282,7 @@ class Residual(eqx.Module):
         if self.name is None:
             fn = problem.equations if self.expression is None else self.expression
             found = fn(*fields.values(), *values, *unknowns.values())
-            return _check_residuals(found)
+            return check_residuals(found)
         condition = self.formulation.conditions[self.name]
         place = dict(zip(names, values, strict=True))
         return {self.name: condition.residual(fields, place, numbers)}
@@ -301,7 +350,7 @@ def _trace_derivatives(residual: Residual) -> tuple[frozenset[Index], tuple[str,
             return jnp.ones((), dtype)
 
         problem = residual.formulation.problem
-        lookups = dict.fromkeys(problem.fields, lookup)
+        lookups = dict.fromkeys(residual.field_names, lookup)
         unknowns = {n: jnp.ones((), dtype) for n in problem.unknowns}
         found = residual.evaluate(lookups, point, numbers, unknowns)
         labels.extend(found)
@@ -310,40 +359,6 @@ def _trace_derivatives(residual: Residual) -> tuple[frozenset[Index], tuple[str,
     rows = residual.sample(1, seed=0)
     jax.eval_shape(run, *(jax.ShapeDtypeStruct(r.shape[1:], dtype) for r in rows))
     return frozenset(used), tuple(labels)
-
-
-def _check_residuals(found: Any) -> dict[str, Array]:
-    """Convert the residuals to arrays; raise unless each is one real number."""
-    if not isinstance(found, dict) or not found:
-        kind = "an empty one" if isinstance(found, dict) else type(found).__name__
-        raise InputError(
-            "`equations` must return a dictionary of residuals by name, such as "
-            f'{{"momentum": ...}}, got {kind}.'
-        )
-    checked = {}
-    for name, value in found.items():
-        value = jnp.asarray(value)
-        if value.shape != ():
-            raise InputError(
-                f"The equation `{name}` must be one number at a point, got shape "
-                f"{value.shape}."
-            )
-        if not jnp.issubdtype(value.dtype, jnp.floating):
-            raise InputError(
-                f"The equation `{name}` must be a real number, got {value.dtype}."
-            )
-        checked[name] = value
-    return checked
-
-
-def _check_outputs(outputs: Jet, names: tuple[str, ...]) -> None:
-    """Raise unless the network returns one number for each field."""
-    shape = value_of(outputs).shape
-    if shape != (len(names),):
-        raise InputError(
-            f"The network must return one number for each of {', '.join(names)}, shape "
-            f"({len(names)},), got shape {shape}."
-        )
 
 
 def _name_conditions(
@@ -359,43 +374,3 @@ def _name_conditions(
             name = f"{label} {count}"
         found[name] = condition
     return found
-
-
-def _check_ansatz(ansatz: Ansatz, problem: Problem) -> None:
-    """Raise unless the ansatz fits the coordinates and fields of the problem."""
-    expected = *problem.domain.coordinates, *problem.fields
-    check_argument_order(ansatz.fn, expected, "`Ansatz`")
-    number = jax.ShapeDtypeStruct((), jnp.zeros(()).dtype)
-    jax.eval_shape(_as_list_fn(ansatz.fn, problem.fields), *[number] * len(expected))
-
-
-def _as_list_fn(
-    fn: Callable[..., Any], names: tuple[str, ...]
-) -> Callable[..., list[Any]]:
-    """Wrap an ansatz so that it returns a list with one value for each field."""
-
-    def as_list(*arguments):
-        try:
-            found = fn(*arguments)
-        except TypeError as error:
-            if "positional argument" not in str(error):
-                raise
-            raise InputError(
-                f"`Ansatz` is called with {len(arguments)} arguments, the coordinates "
-                f"and an output of the network for each field, but: {error}."
-            ) from error
-        found = list(found) if isinstance(found, tuple | list) else [found]
-        shapes = [jnp.shape(value) for value in found]
-        if len(found) != len(names) or any(shapes):
-            raise InputError(
-                f"`Ansatz` must return one number for each of {', '.join(names)}, got "
-                f"shapes {shapes}."
-            )
-        if any(jnp.iscomplexobj(value) for value in found):
-            raise InputError(
-                f"`Ansatz` must return a real number for each of {', '.join(names)}, "
-                "got complex ones."
-            )
-        return [jnp.asarray(value).astype(arguments[0].dtype) for value in found]
-
-    return as_list

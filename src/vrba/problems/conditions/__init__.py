@@ -13,4 +13,11 @@ from .hard import Ansatz as Ansatz
 from .hard import FourierFeatures as FourierFeatures
 from .hard import Periodic as Periodic
 from .initial import Initial as Initial
+from .interface import SIDES as SIDES
+from .interface import AbstractInterfaceCondition as AbstractInterfaceCondition
+from .interface import FluxJump as FluxJump
+from .interface import Interface as Interface
+from .interface import InterfaceConstraint as InterfaceConstraint
+from .interface import Jump as Jump
+from .interface import LevelFn as LevelFn
 from .singular import Singular as Singular
