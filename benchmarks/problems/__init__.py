@@ -15,6 +15,7 @@ from .eikonal import Eikonal as Eikonal
 from .fisher_kpp import FisherKPP as FisherKPP
 from .kovasznay import Kovasznay as Kovasznay
 from .lorenz import Lorenz as Lorenz
+from .plain_burgers import PlainBurgers as PlainBurgers
 from .square_with_four_holes import SquareWithFourHoles as SquareWithFourHoles
 
 
