@@ -79,7 +79,7 @@ class Case:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Make the missing runs, then write the results and the page."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("problems", nargs="*", help="some of them; all if not given")
     parser.add_argument("--set", default=",".join(sets()), help="sets of problems")
     parser.add_argument("--seeds", type=int, default=1)

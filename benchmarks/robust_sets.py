@@ -34,9 +34,21 @@ WITHOUT_POLISH = {"plain-burgers": 1e-6, "kovasznay": 1e-6}
 MAY_REPORT_FAILURE = ("barenblatt", CHAOTIC, "wave-with-variable-speed")
 PINNACLE: dict[str, float | None] = {
     "square-with-four-holes": 1e-4,
+    "inverse-poisson": 2.5e-2,
     CHAOTIC: None,
 }
-NEW: tuple[str, ...] = ()
+NEW = (
+    "interior-layer",
+    "van-der-pol",
+    "swift-hohenberg",
+    "cooled-disk",
+    "long-wave",
+    "porous-fisher",
+    "rotating-hill",
+    "cavity400",
+    "short-waves",
+    "inverse-fisher",
+)
 
 
 class Kind(NamedTuple):
