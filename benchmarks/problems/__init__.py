@@ -15,6 +15,9 @@ from .cavity_400 import Cavity400 as Cavity400
 from .cooled_disk import CooledDisk as CooledDisk
 from .eikonal import Eikonal as Eikonal
 from .fisher_kpp import FisherKPP as FisherKPP
+from .heat_around_circles import HeatAroundCircles as HeatAroundCircles
+from .heat_for_long import HeatForLong as HeatForLong
+from .heat_in_two_materials import HeatInTwoMaterials as HeatInTwoMaterials
 from .interior_layer import InteriorLayer as InteriorLayer
 from .inverse_fisher import InverseFisher as InverseFisher
 from .inverse_poisson import InversePoisson as InversePoisson
@@ -28,6 +31,7 @@ from .short_waves import ShortWaves as ShortWaves
 from .square_with_four_holes import SquareWithFourHoles as SquareWithFourHoles
 from .swift_hohenberg import SwiftHohenberg as SwiftHohenberg
 from .van_der_pol import VanDerPol as VanDerPol
+from .wave_with_variable_speed import WaveWithVariableSpeed as WaveWithVariableSpeed
 
 
 def all_problems() -> dict[str, type[Problem]]:

@@ -44,12 +44,12 @@ class RotatingHill(Problem):
 
     @override
     def reference(self) -> Reference:
-        """Return the exact solution on 21 x 81 x 81 points.
+        """Return the exact solution on 13 x 61 x 61 points.
 
         The error is the difference from extended precision.
         """
         fn = lambda t, x, y: _hill(np, t, x, y, self.diffusion)
-        return exact_reference(self.domain, fn, 21, 81, 81)
+        return exact_reference(self.domain, fn, 13, 61, 61)
 
 
 def _hill(xp: Any, t: Any, x: Any, y: Any, diffusion: float) -> Any:
