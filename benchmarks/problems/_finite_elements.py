@@ -5,15 +5,16 @@ square falls like the cube of the spacing.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import contourpy
 import numpy as np
-from scipy.sparse import coo_matrix, csc_matrix
+from scipy.sparse import coo_matrix
 from scipy.sparse.linalg import splu
-from scipy.spatial import Delaunay, cKDTree
+from scipy.spatial import Delaunay, KDTree
 
 Array = np.ndarray
+Sparse = Any  # a matrix of SciPy
 Level = Callable[[Array, Array], Array]  # zero on the curve, negative inside
 
 _CONTOUR_SIZE = 700
@@ -91,10 +92,12 @@ def _gradient(level: Level, points: Array) -> Array:
 
 def _curve_points(level: Level, box: tuple[float, ...], spacing: float) -> Array:
     """Return points on the zeros of a level in a box, at about equal distances."""
-    axes = np.linspace(*box[:2], _CONTOUR_SIZE), np.linspace(*box[2:], _CONTOUR_SIZE)
-    grid = np.meshgrid(*axes)
+    ends = box[:2], box[2:]
+    axes = [np.linspace(low, high, _CONTOUR_SIZE) for low, high in ends]
+    x, y = np.meshgrid(*axes)
     found = []
-    for line in contourpy.contour_generator(*grid, level(*grid)).lines(0.0):
+    lines: Any = contourpy.contour_generator(x, y, level(x, y)).lines(0.0)
+    for line in lines:
         lengths = np.hypot(*np.diff(line, axis=0).T)
         place = np.concatenate([[0], np.cumsum(lengths)])
         count = max(6, round(place[-1] / spacing))
@@ -147,7 +150,7 @@ def _lattice(
     x, y = np.meshgrid(columns, rows)
     x = x + spacing / 2 * (np.arange(len(rows)) % 2)[:, None]
     points = np.stack([np.ravel(x), np.ravel(y)], axis=1)
-    distances = cKDTree(fixed).query(points)[0]
+    distances = KDTree(fixed).query(points)[0]
     is_inside = (points > [box[0], box[2]]) & (points < [box[1], box[3]])
     is_free = np.all(is_inside, axis=1) & (distances > 0.7 * spacing)
     return points[is_free & _are_outside(points, holes)]
@@ -206,7 +209,7 @@ def _add_middles(
     return np.concatenate([points, middles]), triangles, boundary
 
 
-def shape_functions(r: Array, s: Array) -> tuple[Array, Array, Array]:
+def shape_functions(r: Any, s: Any) -> tuple[Array, Array, Array]:
     """Return the six functions of a triangle, and their derivatives by `r` and `s`."""
     t = 1 - r - s
     values = [t * (2 * t - 1), r * (2 * r - 1), s * (2 * s - 1)]
@@ -220,8 +223,8 @@ def shape_functions(r: Array, s: Array) -> tuple[Array, Array, Array]:
 class Matrices(NamedTuple):
     """Stiffness with the coefficient, mass, and the integrals of a source."""
 
-    stiffness: csc_matrix
-    mass: csc_matrix
+    stiffness: Sparse
+    mass: Sparse
     load: Array
 
 
@@ -237,7 +240,7 @@ def assemble(
     load = np.zeros((count, 6))
     for place, weight in _ORBITS:
         for r, s in ((place, place), (1 - 2 * place, place), (place, 1 - 2 * place)):
-            values, by_r, by_s = shape_functions(np.float64(r), np.float64(s))
+            values, by_r, by_s = shape_functions(r, s)
             along, across = by_r @ corners, by_s @ corners
             area = along[:, 0] * across[:, 1] - along[:, 1] * across[:, 0]
             flip = np.stack([across[:, 1], -along[:, 1]], 1) / area[:, None]
@@ -264,7 +267,7 @@ def assemble_boundary(
     mesh: Mesh,
     factor: Callable[[Array, Array], Array],
     value: Callable[[Array, Array], Array],
-) -> tuple[csc_matrix, Array]:
+) -> tuple[Sparse, Array]:
     """Integrate `factor v w` and `value v` over the boundary."""
     ends = mesh.nodes[mesh.edges]
     points, weights = np.polynomial.legendre.leggauss(4)
@@ -284,7 +287,7 @@ def assemble_boundary(
     return matrix, np.bincount(mesh.edges.ravel(), load.ravel(), size)
 
 
-def interpolation(mesh: Mesh, points: Array, side: Array | None = None) -> csc_matrix:
+def interpolation(mesh: Mesh, points: Array, side: Array | None = None) -> Sparse:
     """Return the matrix that evaluates nodal values at points of the region.
 
     With an interface, `side` gives the sign of the level at each point.
@@ -296,7 +299,8 @@ def interpolation(mesh: Mesh, points: Array, side: Array | None = None) -> csc_m
         rows = np.nonzero(is_wanted == sign)[0]
         middles = np.mean(mesh.nodes[mesh.triangles[own, :3]], axis=1)
         best = np.full(len(rows), -np.inf)
-        for near in cKDTree(middles).query(points[rows], _NUM_NEAR)[1].T:
+        candidates: Any = KDTree(middles).query(points[rows], _NUM_NEAR)[1]
+        for near in candidates.T:
             r, s = _locate(mesh.nodes[mesh.triangles[own[near]]], points[rows])
             depth = np.min([r, s, 1 - r - s], axis=0)
             better = depth > best

@@ -64,11 +64,12 @@ def solve_heat(size: int, num_steps: int) -> np.ndarray:
     halves, wholes = _weights(rates * step / 2), _weights(rates * step)
 
     def source(t, coefficients):
-        u = idstn(coefficients, 1)
+        u = np.asarray(idstn(coefficients, 1))
         pulse = _STRENGTH * (1 + 2 * np.sin(np.pi * t / 4))
-        return step * dstn(np.sin(u**2) * shape * pulse, 1)
+        return step * np.asarray(dstn(np.sin(u**2) * shape * pulse, 1))
 
-    state = dstn(np.outer(np.sin(4 * np.pi * x), np.sin(3 * np.pi * y)), 1)
+    start = np.outer(np.sin(4 * np.pi * x), np.sin(3 * np.pi * y))
+    state = np.asarray(dstn(start, 1))
     frames = [state]
     for number in range(num_steps):
         state = _advance(state, number * step, step, source, halves, wholes)

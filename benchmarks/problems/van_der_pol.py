@@ -59,8 +59,13 @@ class VanDerPol(Problem):
             x, y = state
             return y, self.damping * (1 - x**2) * y - x
 
-        limits = dict(rtol=tolerance, atol=tolerance)
         found = solve_ivp(
-            rates, (0, _END), _START, method="DOP853", t_eval=axis, **limits
+            rates,
+            (0, _END),
+            _START,
+            method="DOP853",
+            t_eval=axis,
+            rtol=tolerance,
+            atol=tolerance,
         )
         return found.y

@@ -101,4 +101,5 @@ def solve_wave(size: int) -> np.ndarray:
         for _ in range(num_steps):
             now, before = 2 * now - before + change(now), now
         frames.append(now)
-    return cosines @ dctn(np.stack(frames), axes=(1, 2)) @ cosines.T
+    found = np.asarray(dctn(np.stack(frames), axes=(1, 2)))
+    return cosines @ found @ cosines.T
