@@ -50,6 +50,7 @@ from .poisson import PeakPoisson as PeakPoisson
 from .poisson import Poisson as Poisson
 from .poisson import Poisson5D as Poisson5D
 from .reference import Reference as Reference
+from .reference import exact_reference as exact_reference
 from .reference import inside_grid as inside_grid
 from .schroedinger import Schroedinger as Schroedinger
 from .sides import Side as Side
