@@ -53,6 +53,7 @@ from .problems import Data as Data
 from .problems import Dirichlet as Dirichlet
 from .problems import FourierFeatures as FourierFeatures
 from .problems import Initial as Initial
+from .problems import Mean as Mean
 from .problems import Neumann as Neumann
 from .problems import Penalty as Penalty
 from .problems import Periodic as Periodic

@@ -16,6 +16,7 @@ from .conditions import Data as Data
 from .conditions import Dirichlet as Dirichlet
 from .conditions import FourierFeatures as FourierFeatures
 from .conditions import Initial as Initial
+from .conditions import Mean as Mean
 from .conditions import Neumann as Neumann
 from .conditions import Penalty as Penalty
 from .conditions import Periodic as Periodic

@@ -26,7 +26,9 @@ from .arguments import check_argument_order
 from .conditions import (
     AbstractCondition,
     Ansatz,
+    Average,
     FourierFeatures,
+    Mean,
     Periodic,
     Singular,
 )
@@ -63,7 +65,11 @@ class Formulation(eqx.Module):
         check_listed(listed, problem.domain)
         self.problem = problem
         self.conditions = _name_conditions(
-            [c for c in listed if isinstance(c, AbstractCondition)]
+            [
+                c.complete(listed, problem.domain) if isinstance(c, Mean) else c
+                for c in listed
+                if isinstance(c, AbstractCondition)
+            ]
         )
         self.periods = {c.on: c.modes for c in listed if isinstance(c, Periodic)}
         self.fourier_features = {
@@ -145,12 +151,14 @@ class Residual(eqx.Module):
     """The residual of the equations or of one condition at a point.
 
     `name` is that of the condition, `None` for the equations. An `expression`, written
-    like `Problem.equations`, replaces the equations.
+    like `Problem.equations`, replaces the equations. The fields of a condition with an
+    `average` are means.
     """
 
     formulation: Formulation
     name: str | None
     expression: Callable[..., dict[str, Any]] | None
+    average: Average | None
     indices: frozenset[Index]
     labels: tuple[str, ...]
 
@@ -162,6 +170,9 @@ class Residual(eqx.Module):
     ):
         self.formulation, self.name = formulation, name
         self.expression = expression
+        condition = formulation.conditions.get(name) if name is not None else None
+        is_mean = isinstance(condition, Mean)
+        self.average = condition.average(formulation.domain) if is_mean else None
         self.indices, self.labels = _trace_derivatives(self)
 
     def __call__(
@@ -170,7 +181,11 @@ class Residual(eqx.Module):
         """Return one number per equation; `row` is a point and its `numbers`."""
         point, numbers = row
         dtype = point.dtype
-        jets = self.formulation.jets(embedding, network, point, self.indices)
+        jets_at = lambda place: self.formulation.jets(
+            embedding, network, place, self.indices
+        )
+        average = self.average
+        jets = jets_at(point) if average is None else average(jets_at, point)
         zero = jnp.zeros((), dtype)
         lookup = lambda jet: lambda index: jet.get(index, zero)
         lookups = {n: lookup(j) for n, j in jets.items()}

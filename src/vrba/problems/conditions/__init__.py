@@ -13,4 +13,6 @@ from .hard import Ansatz as Ansatz
 from .hard import FourierFeatures as FourierFeatures
 from .hard import Periodic as Periodic
 from .initial import Initial as Initial
+from .mean import Average as Average
+from .mean import Mean as Mean
 from .singular import Singular as Singular
