@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy
 
-from vrba.domains import Box, Disk, PointCloud, quadrature
+from vrba.domains import Box, Disk, PointCloud, make_quadrature
 from vrba.optim import PointTerm
 from vrba.problems import Formulation, Initial, Mean, Problem
 
@@ -54,7 +54,7 @@ def embedding(*point):
     ],
 )
 def test_rules_on_boxes_are_exact(domain, names, expected):
-    points, weights = quadrature(domain, names, 512)
+    points, weights = make_quadrature(domain, names, 512)
     found = weights @ np.prod(np.cos(points), axis=1)
     if expected is None:
         ends = np.array([domain.bounds(name) for name in names])
@@ -66,31 +66,31 @@ def test_rules_on_boxes_are_exact(domain, names, expected):
 
 def test_rules_on_other_shapes_have_points_inside_and_small_errors():
     disk = Disk(2.0)
-    points, weights = quadrature(disk * Box(t=(0, 1)), ["x", "y"], 512)
+    points, weights = make_quadrature(disk * Box(t=(0, 1)), ["x", "y"], 512)
     assert disk.contains(points).all() and len(points) == 512
     np.testing.assert_allclose(weights @ points**2, 1, rtol=2e-3)
     exact = scipy.special.j1(2 * 2**0.5) / 2**0.5  # of cos(x + y)
     np.testing.assert_allclose(weights @ np.cos(points.sum(axis=1)), exact, rtol=2e-3)
-    nodes, weights = quadrature(disk * Box(t=(0, 1)), ["t", "x", "y"], 2048)
+    nodes, weights = make_quadrature(disk * Box(t=(0, 1)), ["t", "x", "y"], 2048)
     np.testing.assert_allclose(weights @ nodes, [0, 0, 0.5], atol=1e-3)
 
 
 def test_a_small_set_of_points_is_used_as_a_whole():
     points = np.random.default_rng(0).uniform(size=(40, 2))
-    found, weights = quadrature(PointCloud(points, ("x", "y")), ["x", "y"], 512)
+    found, weights = make_quadrature(PointCloud(points, ("x", "y")), ["x", "y"], 512)
     np.testing.assert_allclose(weights @ found, points.mean(axis=0), rtol=1e-12)
 
 
 def test_polynomials_keep_their_means_over_many_points():
     points = np.random.default_rng(0).uniform(size=(4000, 2))
-    found, weights = quadrature(PointCloud(points, ("x", "y")), ["x", "y"], 128)
+    found, weights = make_quadrature(PointCloud(points, ("x", "y")), ["x", "y"], 128)
     poly = lambda p: 1 + p[:, 0] ** 3 * p[:, 1] ** 2 - p[:, 1] ** 4
     np.testing.assert_allclose(weights @ poly(found), poly(points).mean(), rtol=1e-12)
 
 
 def test_many_coordinates_have_low_discrepancy_points():
     box = Box(**{f"a{k}": (0, 1) for k in range(6)})
-    points, weights = quadrature(box, box.coordinates, 512)
+    points, weights = make_quadrature(box, box.coordinates, 512)
     np.testing.assert_allclose(weights @ points, 0.5, atol=1e-3)
 
 

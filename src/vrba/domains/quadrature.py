@@ -19,7 +19,7 @@ _NUM_SAMPLES = 1 << 16  # for the means of polynomials,
 _DEGREE = 6  # up to this degree
 
 
-def quadrature(
+def make_quadrature(
     domain: AbstractDomain, coordinates: Collection[str], num_points: int
 ) -> Nodes:
     """Return about `num_points` nodes over some coordinates, and weights of sum one.
@@ -82,7 +82,7 @@ def _on_product(domain: Product, names: list[str], num_points: int) -> Nodes:
         own = [name for name in part.coordinates if name in names]
         if own:
             share = len(own) / len(names)
-            rules.append(quadrature(part, own, round(num_points**share)))
+            rules.append(make_quadrature(part, own, round(num_points**share)))
     if len(rules) == 1:
         return rules[0]
     (one, first), (two, second) = rules

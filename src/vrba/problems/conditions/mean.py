@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 from typing_extensions import override
 
 from ...core import InputError
-from ...domains import AbstractDomain, quadrature
+from ...domains import AbstractDomain, make_quadrature
 from ._base import (
     AbstractCondition,
     Fields,
@@ -101,7 +101,7 @@ class Mean(AbstractCondition):
         """Return the nodes of the mean, in blocks of equal size."""
         free = [name for name in domain.coordinates if name not in self.fixed]
         count = _NUM_NODES_EACH if self.fixed else _NUM_NODES
-        nodes, weights = quadrature(domain, free, count)
+        nodes, weights = make_quadrature(domain, free, count)
         missing = -len(nodes) % _BLOCK if len(nodes) > _BLOCK else 0
         nodes = np.pad(nodes, ((0, missing), (0, 0)), mode="edge")
         weights = np.pad(weights, (0, missing))
