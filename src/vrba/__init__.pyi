@@ -54,6 +54,7 @@ from .problems import Dirichlet as Dirichlet
 from .problems import FourierFeatures as FourierFeatures
 from .problems import Initial as Initial
 from .problems import Interface as Interface
+from .problems import Mean as Mean
 from .problems import Neumann as Neumann
 from .problems import Penalty as Penalty
 from .problems import Periodic as Periodic

@@ -122,6 +122,23 @@ def overfitted():
     return run(Peak(), recipe)
 
 
+class Free(vrba.Problem):
+    """A constant may be added to the solution."""
+
+    domain = vrba.Box(x=(0, 2))
+
+    def equations(self, u, x):
+        return {"straight": u.xx}
+
+    def conditions(self):
+        return [vrba.Neumann(1.0, on="x", at=0.0)]
+
+
+def free():
+    """A problem without a value of its field."""
+    return run(Free(), first_order(max_steps=2))
+
+
 BUILT = {
     diagnose.CollapsedWeights: collapsing,
     diagnose.IdleTilt: idling,
@@ -130,6 +147,7 @@ BUILT = {
     diagnose.RoundingFloor: rounded,
     diagnose.GrowingConditions: drifting,
     diagnose.SmallPool: overfitted,
+    diagnose.UndeterminedPart: free,
 }
 
 

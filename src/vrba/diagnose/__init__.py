@@ -9,6 +9,7 @@ from .alarms import GrowingConditions as GrowingConditions
 from .alarms import IdleTilt as IdleTilt
 from .alarms import RoundingFloor as RoundingFloor
 from .alarms import SmallPool as SmallPool
+from .alarms import UndeterminedPart as UndeterminedPart
 from .alarms import find_current_warnings as find_current_warnings
 from .alarms import find_warnings as find_warnings
 from .distributions import Concentration as Concentration

@@ -12,3 +12,4 @@ from .mesh import Mesh as Mesh
 from .point_cloud import PointCloud as PointCloud
 from .polygon import Polygon as Polygon
 from .product import Product as Product
+from .quadrature import make_quadrature as make_quadrature

@@ -56,3 +56,5 @@ from .stages import limits_of_attempts as limits_of_attempts
 from .state import Check as Check
 from .state import TrainState as TrainState
 from .trainer import Trainer as Trainer
+from .undetermined import Undetermined as Undetermined
+from .undetermined import find_undetermined as find_undetermined

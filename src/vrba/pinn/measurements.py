@@ -15,15 +15,22 @@ from .diagnostics import Budget, diagnose
 from .snapshot import drawn_points
 from .state import Check, TrainState
 from .trainer import Trainer
+from .undetermined import find_undetermined
 
 
 class Measurements(AbstractMeasurements):
-    """Residuals, unknown coefficients, the error to a reference, and diagnostics."""
+    """Residuals, unknown coefficients, the error to a reference, and diagnostics.
+
+    `undetermined` are sentences on parts of the solution that nothing determines.
+    They are found before training.
+    """
 
     def __init__(
         self, trainer: Trainer, reference: Reference | None, fraction: float | int
     ):
         self.trainer, self.reference = trainer, reference
+        found = find_undetermined(trainer.evaluator, trainer.pools)
+        self.undetermined = [part.sentence() for part in found]
         self.budget = Budget(fraction, math.inf)
 
     @override
@@ -58,6 +65,8 @@ class Measurements(AbstractMeasurements):
         if self.reference is not None:
             params, reference = state.params, self.reference
             entry["error"] = relative_error(trainer.evaluator, params, reference)
+        if self.undetermined:
+            entry["undetermined"] = self.undetermined
         return entry | self._diagnostics(state, seconds)
 
     def _diagnostics(self, state: TrainState, seconds: float) -> dict[str, Any]:

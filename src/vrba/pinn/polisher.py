@@ -125,6 +125,9 @@ class Polisher(eqx.Module):
 
     def num_points(self, name: str) -> int:
         """The number of points of a term in one round."""
+        condition = self.evaluator.formulation.conditions.get(name)
+        if condition is not None and condition.default_num_points is not None:
+            return 2 * condition.default_num_points
         num_equations = len(self.evaluator.terms[EQUATIONS].residual.labels)
         rows = self.settings.rows_per_column * self.num_columns
         count = rows / num_equations / self.num_rounds

@@ -115,6 +115,8 @@ def _count(recipe: Recipe, condition: AbstractCondition | None, is_finite: bool)
         return recipe.num_points
     if condition.penalty.num_points is not None:
         return condition.penalty.num_points
+    if condition.default_num_points is not None:
+        return condition.default_num_points
     share = max(_MIN_CONDITION_POINTS, recipe.num_points // _EQUATION_POINTS_PER_POINT)
     usual = recipe.num_condition_points or share
     return max(_MIN_IF_FINITE, usual) if is_finite else usual

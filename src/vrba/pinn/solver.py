@@ -250,6 +250,7 @@ def _judge(solution: Solution, held_out: dict[str, Any], record: list[Any]) -> N
 def _finish(run: Run, stages: Stages, reference: Reference | None) -> Solution:
     """The solution with its accuracy; written to the folder if there is one."""
     trainer: Any = run.trainer
+    measurements: Any = run.logger.measurements
     ended, polished = stages.ended, stages.polished
     state, evaluator, recipe = ended.state, trainer.evaluator, trainer.recipe
     best, last = state.best_params, state.params
@@ -263,6 +264,8 @@ def _finish(run: Run, stages: Stages, reference: Reference | None) -> Solution:
         "last_score": float(ended.check.score),
         "manifest": run.manifest,
     }
+    if measurements.undetermined:
+        result["undetermined"] = measurements.undetermined
     if reference is not None:
         result["errors"] = errors_of(evaluator, best, last, reference)
     if polished is not None:

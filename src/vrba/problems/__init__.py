@@ -21,6 +21,7 @@ from .conditions import Initial as Initial
 from .conditions import Interface as Interface
 from .conditions import InterfaceConstraint as InterfaceConstraint
 from .conditions import Jump as Jump
+from .conditions import Mean as Mean
 from .conditions import Neumann as Neumann
 from .conditions import Penalty as Penalty
 from .conditions import Periodic as Periodic

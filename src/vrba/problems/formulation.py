@@ -32,7 +32,9 @@ from .conditions import (
     AbstractCondition,
     AbstractInterfaceCondition,
     Ansatz,
+    Average,
     FourierFeatures,
+    Mean,
     Periodic,
     Singular,
 )
@@ -77,7 +79,11 @@ class Formulation(eqx.Module):
         listed = problem.conditions()
         check_listed(listed, problem.domain)
         self.problem = problem
-        self.conditions = _name_conditions(loss_terms(listed, problem.fields))
+        complete = lambda one: (
+            one.complete(listed, problem.domain) if isinstance(one, Mean) else one
+        )
+        terms = loss_terms([complete(one) for one in listed], problem.fields)
+        self.conditions = _name_conditions(terms)
         self.periods = {c.on: c.modes for c in listed if isinstance(c, Periodic)}
         self.fourier_features = {
             c.on: c.modes for c in listed if isinstance(c, FourierFeatures)
@@ -183,12 +189,14 @@ class Residual(eqx.Module):
 
     `name` is that of the condition, `None` for the equations. An `expression`, written
     like `Problem.equations`, replaces the equations. A `factor` multiplies the
-    derivatives of the highest order, or the named `coefficient` of the problem.
+    derivatives of the highest order, or the named `coefficient` of the problem. The
+    fields of a condition with an `average` are means.
     """
 
     formulation: Formulation
     name: str | None
     expression: Callable[..., dict[str, Any]] | None
+    average: Average | None
     indices: frozenset[Index]
     labels: tuple[str, ...]
     factor: Array | None
@@ -202,6 +210,9 @@ class Residual(eqx.Module):
     ):
         self.formulation, self.name = formulation, name
         self.expression = expression
+        condition = formulation.conditions.get(name) if name is not None else None
+        is_mean = isinstance(condition, Mean)
+        self.average = condition.average(formulation.domain) if is_mean else None
         self.factor = self.coefficient = None
         self.indices, self.labels = _trace_derivatives(self)
 
@@ -247,8 +258,11 @@ class Residual(eqx.Module):
     def _jets(
         self, embedding: Embedded, network: Any, point: Array, numbers: Array
     ) -> dict[str, Jet]:
-        """Return the jet of every field; on an interface, of both sides."""
+        """Return the jet of every field, or of its mean; on an interface, of both
+        sides."""
         find = partial(self.formulation.jets, embedding, network, indices=self.indices)
+        if self.average is not None:
+            return self.average(find, point)
         if (condition := self._interface_condition) is None:
             return find(point)
         interface = self.formulation.sides.interfaces[self.name or EQUATIONS]

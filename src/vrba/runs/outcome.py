@@ -156,8 +156,9 @@ def _accuracy(result: Mapping[str, Any]) -> str:
 
 
 def _note(result: Mapping[str, Any]) -> str:
-    note = result.get("note")
-    return f" {note}" if note else ""
+    """What else there is to say: of the linear stage, and of undetermined parts."""
+    notes = [result.get("note"), *result.get("undetermined", [])]
+    return "".join(f" {note}" for note in notes if note)
 
 
 def operator_sentence(name: str, result: Mapping[str, Any]) -> str:

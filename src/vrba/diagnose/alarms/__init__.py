@@ -6,6 +6,7 @@ from .search import find_current_warnings as find_current_warnings
 from .search import find_warnings as find_warnings
 from .terms import DominantTerm as DominantTerm
 from .terms import GrowingConditions as GrowingConditions
+from .terms import UndeterminedPart as UndeterminedPart
 from .training import FailingSteps as FailingSteps
 from .training import RoundingFloor as RoundingFloor
 from .training import SmallPool as SmallPool

@@ -1,4 +1,4 @@
-"""Alarms about the terms of a loss: out of balance, or improving at others' cost."""
+"""Alarms about the terms of a loss: out of balance, at others' cost, or too few."""
 
 import statistics
 from typing import ClassVar
@@ -82,6 +82,20 @@ class GrowingConditions(AbstractAlarm):
                     f"times within {last[-1]['step'] - last[0]['step']} steps."
                 )
         return None
+
+
+class UndeterminedPart(AbstractAlarm):
+    """A part of the solution that no equation and no condition determines."""
+
+    advice: ClassVar[str] = (
+        "Until then the solution is one of many, and an error against a reference "
+        "contains this part."
+    )
+
+    @override
+    def check(self, record: Record) -> str | None:
+        parts = record[-1].get("undetermined") if record else None
+        return " ".join(parts) if parts else None
 
 
 def _keys_with(record: Record, prefix: str) -> list[str]:

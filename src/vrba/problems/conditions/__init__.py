@@ -20,4 +20,6 @@ from .interface import Interface as Interface
 from .interface import InterfaceConstraint as InterfaceConstraint
 from .interface import Jump as Jump
 from .interface import LevelFn as LevelFn
+from .mean import Average as Average
+from .mean import Mean as Mean
 from .singular import Singular as Singular

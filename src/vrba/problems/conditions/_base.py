@@ -45,9 +45,13 @@ class Penalty(eqx.Module):
 
 
 class AbstractCondition(eqx.Module):
-    """A condition on some points: a residual that should vanish there."""
+    """A condition on some points: a residual that should vanish there.
+
+    `default_num_points` is its number of points, `None` for the recipe's choice.
+    """
 
     is_of_one_field: ClassVar[bool] = True
+    default_num_points: ClassVar[int | None] = None
     penalty: eqx.AbstractVar[Penalty]
     field: eqx.AbstractVar[str | None]
 
