@@ -22,6 +22,9 @@ from .kernels import DenseKernel as DenseKernel
 from .kernels import DenseWeights as DenseWeights
 from .kernels import TuckerKernel as TuckerKernel
 from .kernels import TuckerWeights as TuckerWeights
+from .marching import Marched as Marched
+from .marching import SlabEmbedding as SlabEmbedding
+from .marching import march as march
 from .mlp import MLP as MLP
 from .mlp import Network as Network
 from .parameters import ComplexArray as ComplexArray
@@ -34,6 +37,8 @@ from .polished import Features as Features
 from .polished import Polished as Polished
 from .polished import linear_parts as linear_parts
 from .polished import polish as polish
+from .scaled import ScaledNetwork as ScaledNetwork
+from .scaled import ScaledOutputs as ScaledOutputs
 from .tc_unet import TimeConditionedOperator as TimeConditionedOperator
 from .tc_unet import TimeConditionedUNet as TimeConditionedUNet
 from .unet_layers import Convolution as Convolution

@@ -31,7 +31,10 @@ MAX_STUCK = 5  # resamplings in a row without descent
 
 
 class Trainer(AbstractTrainer):
-    """An evaluator, a recipe, and the points."""
+    """An evaluator, a recipe, and the points.
+
+    `rows` are the pools and the held-out points, if they exist already.
+    """
 
     evaluator: Evaluator
     recipe: Recipe
@@ -39,7 +42,7 @@ class Trainer(AbstractTrainer):
     held_out: dict[str, Rows]
     policies: dict[str, AbstractPolicy]
 
-    def __init__(self, evaluator: Evaluator):
+    def __init__(self, evaluator: Evaluator, rows: Any = None):
         self.evaluator = evaluator
         self.recipe = recipe = evaluator.recipe
         self.policies = {EQUATIONS: recipe.policy}
@@ -48,7 +51,7 @@ class Trainer(AbstractTrainer):
             self.policies[name] = policy_of(recipe, condition, residual)
         for name, policy in self.policies.items():
             _check_policy(name, policy)
-        self.pools, self.held_out = make_pools(evaluator)
+        self.pools, self.held_out = make_pools(evaluator) if rows is None else rows
 
     @property
     @override

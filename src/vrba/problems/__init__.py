@@ -15,12 +15,14 @@ from .conditions import Constraint as Constraint
 from .conditions import Data as Data
 from .conditions import Dirichlet as Dirichlet
 from .conditions import FourierFeatures as FourierFeatures
+from .conditions import GivenInitial as GivenInitial
 from .conditions import Initial as Initial
 from .conditions import Neumann as Neumann
 from .conditions import Penalty as Penalty
 from .conditions import Periodic as Periodic
 from .conditions import Robin as Robin
 from .conditions import Singular as Singular
+from .conditions import evaluate_value as evaluate_value
 from .corners import CornerFunction as CornerFunction
 from .corners import corner_functions as corner_functions
 from .corners import functions_of_opening as functions_of_opening

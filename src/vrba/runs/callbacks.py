@@ -77,6 +77,12 @@ class PrintLines(AbstractCallback):
 
     @override
     def on_check(self, entry: dict[str, Any], seconds_left: float) -> None:
+        if "message" in entry:
+            self._write(
+                f"{entry['message']}  {format_duration(entry['seconds'])}, "
+                f"{format_duration(seconds_left)} left"
+            )
+            return
         error = entry.get("error")
         known = "" if error is None else f"  error {error:.2e}"
         residual = ""

@@ -12,5 +12,6 @@ from .data import Data as Data
 from .hard import Ansatz as Ansatz
 from .hard import FourierFeatures as FourierFeatures
 from .hard import Periodic as Periodic
+from .initial import GivenInitial as GivenInitial
 from .initial import Initial as Initial
 from .singular import Singular as Singular

@@ -1,0 +1,375 @@
+"""Slabs of time: a problem on a part of its interval, in one program for all parts."""
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ..models import (
+    AbstractArchitecture,
+    Polished,
+    ScaledOutputs,
+    SlabEmbedding,
+    march,
+)
+from ..problems import (
+    EQUATIONS,
+    Data,
+    Formulation,
+    Initial,
+    evaluate_value,
+)
+from .evaluator import Evaluator
+from .polish import Polish
+from .polish_points import leverage_of
+from .polisher import polished_evaluator
+from .recipe import Recipe, embedding_of
+
+Start = Callable[[str, np.ndarray], np.ndarray]  # term and points to given values
+
+_NUM_CHECKED = 1024  # points, to find out whether the domain changes in time
+_NUM_ROWS, _NUM_DIRECTIONS = 512, 16  # of a trace
+_TIME = "the time"
+
+
+class Interval(NamedTuple):
+    """A slab: its first and its last time."""
+
+    start: float
+    end: float
+
+    @property
+    def length(self) -> float:
+        """The time between both."""
+        return self.end - self.start
+
+
+@dataclasses.dataclass(frozen=True)
+class Slabs:
+    """A problem with initial values, ready to be solved on intervals of time.
+
+    `whole` evaluates the solution on the whole interval: no initial condition is exact.
+    `formulation` is that of a slab: its initial values come with the points.
+    `time_order` is the order of the highest derivative in time.
+    """
+
+    whole: Evaluator
+    formulation: Formulation
+    initials: dict[str, Initial]
+    time_order: int
+
+    @staticmethod
+    def of(evaluator: Evaluator) -> "Slabs":
+        """The slabs of a problem; check `why_not_marched` first."""
+        recipe, problem = evaluator.recipe, evaluator.formulation.problem
+        plain = Formulation(problem)
+        initials = _initials(plain)
+        whole = plain
+        if recipe.exact_conditions:
+            whole = plain.with_exact_conditions(has_initial=False)
+        recipe = _with_scaled_outputs(recipe, plain, initials)
+        made = Evaluator(
+            whole, recipe, evaluator.seed, block_size=evaluator.block_size
+        )
+        order = _time_order(made, next(iter(initials.values())).on)
+        return Slabs(made, whole.with_given_initials(), initials, order)
+
+    @property
+    def coordinate(self) -> str:
+        """The name of the time."""
+        return next(iter(self.initials.values())).on
+
+    @property
+    def position(self) -> int:
+        """The place of the time among the coordinates."""
+        return self.formulation.domain.position(self.coordinate)
+
+    @property
+    def interval(self) -> Interval:
+        """The whole interval of time."""
+        return Interval(*self.formulation.domain.bounds(self.coordinate))
+
+    def evaluator(
+        self, interval: Interval, factors: dict[str, float] | None = None
+    ) -> Evaluator:
+        """An evaluator on a slab.
+
+        The equations are multiplied by the power of the slab's length that makes them
+        a change of the fields, rates in initial conditions likewise. `factors` multiply
+        the terms further.
+        """
+        number = lambda value: jnp.asarray(value, self.whole.dtype)
+        embedding = SlabEmbedding(
+            embedding_of(self.formulation), self.position, *map(number, interval)
+        )
+        orders = {name: one.order for name, one in self.initials.items()}
+        names = (EQUATIONS, *self.formulation.conditions)
+        orders[EQUATIONS] = self.time_order
+        scales = {name: interval.length ** orders.get(name, 0) for name in names}
+        found = {n: number(s * (factors or {}).get(n, 1.0)) for n, s in scales.items()}
+        return Evaluator(
+            self.formulation,
+            self.whole.recipe,
+            self.whole.seed,
+            skeleton=self.whole.skeleton,
+            embedding=embedding,
+            block_size=self.whole.block_size,
+            factors=found,
+        )
+
+    def sampler(self, interval: Interval, start: Start) -> Callable[..., Any]:
+        """A function like `Evaluator.sample`, with times in the slab."""
+
+        def sample(name: str, num_points: int, *, seed: int) -> Any:
+            points, numbers = self.evaluator_rows(name, num_points, seed)
+            lower, upper = self.interval
+            share = (points[:, self.position] - lower) / (upper - lower)
+            points[:, self.position] = interval.start + share * interval.length
+            if name in self.initials:
+                numbers = start(name, points)
+            return points, numbers
+
+        return sample
+
+    def evaluator_rows(self, name: str, num_points: int, seed: int) -> Any:
+        """Points of a term on the whole interval, as arrays that may be changed."""
+        terms = self.whole.terms
+        points, numbers = terms[name].residual.sample(num_points, seed=seed)
+        return np.array(points), np.array(numbers)
+
+    def first_values(self) -> Start:
+        """The values of the problem's own initial conditions."""
+
+        def values(name: str, points: np.ndarray) -> np.ndarray:
+            one, names = self.initials[name], self.formulation.domain.coordinates
+            like = jnp.zeros((), self.whole.dtype)
+
+            def at(row):
+                place = dict(zip(names, row, strict=True))
+                return evaluate_value(one.value, place, name, like, without=one.on)
+
+            found = jax.vmap(at)(jnp.asarray(points, self.whole.dtype))
+            return np.asarray(found)[:, None]
+
+        return values
+
+    def values_of(
+        self, interval: Interval, network: Any, polish: Polish | None
+    ) -> Start:
+        """The fields and rates of a slab's network, at any of its points."""
+        evaluator, params = self.bind(interval, network, polish)
+        fields = self.formulation.problem.fields
+        asked = tuple(
+            (name, one.field or fields[0], one.order)
+            for name, one in self.initials.items()
+        )
+        expression = InitialRates(fields, self.coordinate, asked)
+
+        def values(name: str, points: np.ndarray) -> np.ndarray:
+            rows = jnp.asarray(points, evaluator.dtype)
+            found = evaluator.evaluate(params, expression, rows)
+            return np.asarray(found[name])[:, None]
+
+        return values
+
+    def bind(
+        self, interval: Interval, network: Any, polish: Polish | None
+    ) -> tuple[Evaluator, Any]:
+        """An evaluator of a network on a slab, and all of its parameters."""
+        evaluator = self.evaluator(interval)
+        params, skeleton = eqx.partition(network, eqx.is_inexact_array)
+        if polish is None or not isinstance(network, Polished):
+            return evaluator, params
+        return polished_evaluator(polish, evaluator, skeleton), params
+
+    def join(
+        self, intervals: list[Interval], networks: list[Any], polish: Polish | None
+    ) -> tuple[Evaluator, Any]:
+        """An evaluator of the whole solution, and all of its parameters."""
+        lower, upper = self.interval
+        times = [intervals[0].start, *(one.end for one in intervals)]
+        edges = 2 * (np.asarray(times) - lower) / (upper - lower) - 1
+        embedding = embedding_of(self.formulation)
+        place = sum(embedding.counts[: self.position])
+        network = march(networks, jnp.asarray(edges, self.whole.dtype), place)
+        params, skeleton = eqx.partition(network, eqx.is_inexact_array)
+        if polish is not None:
+            return polished_evaluator(polish, self.whole, skeleton), params
+        found = Evaluator(
+            self.whole.formulation,
+            self.whole.recipe,
+            self.whole.seed,
+            skeleton=skeleton,
+            block_size=self.whole.block_size,
+        )
+        return found, params
+
+
+class InitialRates(eqx.Module):
+    """The values and rates of fields that the next slab starts from.
+
+    `asked` holds the name of a term, the field and the order of the derivative.
+    """
+
+    fields: tuple[str, ...] = eqx.field(static=True)
+    coordinate: str = eqx.field(static=True)
+    asked: tuple[tuple[str, str, int], ...] = eqx.field(static=True)
+
+    def __call__(self, *arguments: Any) -> dict[str, Any]:
+        """Return them by the name of the term."""
+        fields = dict(zip(self.fields, arguments, strict=False))
+        return {
+            name: fields[field].d(*[self.coordinate] * order)
+            for name, field, order in self.asked
+        }
+
+
+def balance_factors(
+    evaluator: Evaluator, params: Any, pools: dict[str, Any]
+) -> dict[str, float]:
+    """A factor for each condition that makes its rows as large as those of the
+    equations.
+
+    The size is the root of the mean of `|dr/dtheta|^2`, estimated with random
+    directions. A condition with a weight of its own keeps it.
+    """
+    leaves, treedef = jax.tree.flatten(params)
+    keys = jax.random.split(jax.random.key(0), len(leaves))
+    draws = [
+        jax.random.normal(key, (_NUM_DIRECTIONS, *leaf.shape), leaf.dtype)
+        for key, leaf in zip(keys, leaves, strict=True)
+    ]
+    directions = jax.tree.unflatten(treedef, draws)
+
+    def size(name: str) -> float:
+        rows = jax.tree.map(lambda part: part[:_NUM_ROWS], pools[name])
+        term = evaluator.terms[name]
+        found = leverage_of(term, params, directions, rows)
+        return math.sqrt(float(jnp.mean(found)) / len(term.residual.labels))
+
+    main, factors = size(EQUATIONS), {}
+    for name, condition in evaluator.formulation.conditions.items():
+        ratio = main / max(size(name), np.finfo(float).tiny)
+        is_usable = condition.penalty.weight == 1.0 and 0 < ratio < math.inf
+        factors[name] = ratio if is_usable else 1.0
+    return factors
+
+
+def why_not_marched(evaluator: Evaluator) -> str:
+    """Why a problem cannot be solved slab by slab; else empty."""
+    problem = evaluator.formulation.problem
+    formulation, recipe = Formulation(problem), evaluator.recipe
+    initials = _initials(formulation)
+    coordinates = {one.on for one in initials.values()}
+    if len(coordinates) != 1:
+        return "it has no initial conditions on one coordinate"
+    time = coordinates.pop()
+    if problem.unknowns or _has(formulation, Data):
+        return "it has unknown coefficients or data"
+    if formulation.ansatz is not None:
+        return "it has an `Ansatz` of its own"
+    if time in formulation.periods or time in formulation.fourier_features:
+        return f"its inputs are periodic functions of `{time}`"
+    if not recipe.optimizer.needs_residuals:
+        return "its optimizer is of first order"
+    conditions = formulation.conditions.items()
+    others = [one for name, one in conditions if name not in initials]
+    if any(getattr(one, "on", None) == time for one in others):
+        return f"it has other conditions across `{time}`"
+    if not _has_all_orders(formulation, initials, time):
+        return f"its initial conditions do not start an evolution along `{time}`"
+    if not _is_product(formulation, initials, time):
+        return f"its domain or conditions change along `{time}`"
+    return ""
+
+
+def _initials(formulation: Formulation) -> dict[str, Initial]:
+    conditions = formulation.conditions.items()
+    return {name: one for name, one in conditions if isinstance(one, Initial)}
+
+
+def _has(formulation: Formulation, kind: type) -> bool:
+    return any(isinstance(one, kind) for one in formulation.conditions.values())
+
+
+def _time_order(evaluator: Evaluator, time: str) -> int:
+    place = evaluator.formulation.domain.position(time)
+    return max(i[place] for i in evaluator.terms[EQUATIONS].residual.indices)
+
+
+def _has_all_orders(
+    formulation: Formulation, initials: dict[str, Initial], time: str
+) -> bool:
+    """Whether each of these fields has a value and all rates below the time order."""
+    place = formulation.domain.position(time)
+    residual = formulation.terms()[EQUATIONS]
+    highest = max(index[place] for index in residual.indices)
+    orders: dict[str | None, set[int]] = {}
+    for one in initials.values():
+        orders.setdefault(one.field, set()).add(one.order)
+    counts = [len(found) for found in orders.values()]
+    is_complete = all(found == set(range(len(found))) for found in orders.values())
+    return is_complete and max(counts) == highest
+
+
+def _is_product(
+    formulation: Formulation, initials: dict[str, Initial], time: str
+) -> bool:
+    """Whether the domain and the parts of its boundary are the same at all times.
+
+    Then points remain points of the same part if their times are exchanged.
+    """
+    domain = formulation.domain
+    if domain.num_available is not None:
+        return False
+    place, generator = domain.position(time), np.random.default_rng(0)
+    points = domain.sample(_NUM_CHECKED, seed=0)
+    shuffle = lambda rows: _with_times(rows, place, generator.permutation(len(rows)))
+    if not np.all(domain.contains(shuffle(points))):
+        return False
+    for name, one in formulation.conditions.items():
+        where = getattr(one, "where", None)
+        if name in initials or where is None:
+            continue
+        points, _ = one.sample(domain, _NUM_CHECKED, seed=0)
+        if not np.all(where(*shuffle(np.asarray(points)).T)):
+            return False
+    return True
+
+
+def _with_times(points: np.ndarray, place: int, order: np.ndarray) -> np.ndarray:
+    found = points.copy()
+    found[:, place] = points[order, place]
+    return found
+
+
+def _with_scaled_outputs(
+    recipe: Recipe, formulation: Formulation, initials: dict[str, Initial]
+) -> Recipe:
+    """The recipe with outputs as large as the initial values of their fields."""
+    if not isinstance(recipe.model, AbstractArchitecture):
+        return recipe
+    fields, domain = formulation.problem.fields, formulation.domain
+    scales = dict.fromkeys(fields, 1.0)
+    for name, one in initials.items():
+        field = one.field or fields[0]
+        if one.order:
+            continue
+        count = one.num_available(domain) or _NUM_ROWS
+        points, _ = one.sample(domain, count, seed=0)
+        like = jnp.zeros(())
+        place = lambda row: dict(zip(domain.coordinates, row, strict=True))
+        at = lambda row, one=one, name=name: evaluate_value(
+            one.value, place(row), name, like, without=one.on
+        )
+        values = jax.vmap(at)(jnp.asarray(points, float))
+        size = float(jnp.sqrt(jnp.mean(values**2)))
+        scales[field] = size if 0 < size < math.inf else 1.0
+    model: Any = ScaledOutputs(recipe.model, tuple(scales[name] for name in fields))
+    return dataclasses.replace(recipe, model=model)
