@@ -37,8 +37,6 @@ from .polished import Features as Features
 from .polished import Polished as Polished
 from .polished import linear_parts as linear_parts
 from .polished import polish as polish
-from .scaled import ScaledNetwork as ScaledNetwork
-from .scaled import ScaledOutputs as ScaledOutputs
 from .tc_unet import TimeConditionedOperator as TimeConditionedOperator
 from .tc_unet import TimeConditionedUNet as TimeConditionedUNet
 from .unet_layers import Convolution as Convolution

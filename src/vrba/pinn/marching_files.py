@@ -128,23 +128,13 @@ def network_form(slabs: Slabs, settings: TimeMarching) -> Any:
 def save_marched(folder: RunFolder, found: PolishResult) -> None:
     """Write the solution of all slabs, with its part of a result."""
     part = {name: found.result[name] for name in _PARTS if name in found.result}
-    problem = describe_problem(found.evaluator.formulation.problem)
-    header = {"result": part, "step": found.step, "problem": problem}
+    header = {"result": part, "step": found.step}
     save_tree(folder.checkpoint(MARCHED), found.params, header)
 
 
-def load_marched(folder: RunFolder, evaluator: Evaluator) -> PolishResult | None:
-    """Read the solution of all slabs, if the folder has one of this problem.
-
-    `evaluator` is that of training.
-    """
-    try:
-        header = load_header(folder.checkpoint(MARCHED))
-    except FileNotFoundError:
-        return None
-    problem = describe_problem(evaluator.formulation.problem)
-    if not is_same_description(header.get("problem"), problem):
-        return None
+def load_marched(folder: RunFolder, evaluator: Evaluator) -> PolishResult:
+    """Read the solution of all slabs; `evaluator` is that of training."""
+    header = load_header(folder.checkpoint(MARCHED))
     result, slabs = header["result"], Slabs.of(evaluator)
     described = result["marching"]
     classes = known_classes() | {"TimeMarching": TimeMarching}

@@ -14,7 +14,6 @@ from jaxtyping import Array, Float
 from ..models import (
     AbstractArchitecture,
     Polished,
-    ScaledOutputs,
     SlabEmbedding,
     march,
 )
@@ -30,6 +29,7 @@ from .polish import Polish
 from .polish_points import leverage_of
 from .polisher import polished_evaluator
 from .recipe import Recipe, embedding_of
+from .scaled import ScaledOutputs
 
 Start = Callable[[str, np.ndarray], np.ndarray]  # term and points to given values
 

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from ..core import check_positive
 from ..fields import Index, Jet, propagate
-from ._base import AbstractArchitecture, AbstractLayered
+from ..models import AbstractArchitecture, AbstractLayered
 
 
 class ScaledNetwork(AbstractLayered):
