@@ -4,6 +4,7 @@ import dataclasses
 from pathlib import Path
 
 from typing_extensions import override
+from tyro.conf import OmitArgPrefixes
 
 from ..core import describe, use_precision
 from ..pinn import (
@@ -20,6 +21,7 @@ from ..problems import Problem
 from ..runs import RunFolder, StopReason
 from ._base import UsageError
 from .flags import AbstractProblemCommand, File, Folder, Switch, Tolerance
+from .mechanisms import MechanismFlags
 from .output import (
     as_json,
     exit_code,
@@ -56,8 +58,7 @@ class Solve(AbstractProblemCommand):
     """Stop as soon as the estimated relative error is below this number."""
     no_polish: Switch = False
     """Leave out the linear stage after training."""
-    exact_conditions: Switch = False
-    """Fulfil initial and boundary conditions exactly where that is possible."""
+    mechanisms: OmitArgPrefixes[MechanismFlags] = MechanismFlags()
     allow_change: Switch = False
     """Resume although the problem has changed."""
     export: File = None
@@ -109,7 +110,7 @@ def _check_resumed(flags: Solve) -> None:
     given |= {"--seed": flags.seed or None, "--dtype": flags.recipe.dtype}
     given |= {"--seeds": flags.seeds - 1 or None}
     given |= {"--no-polish": flags.no_polish or None}
-    given |= {"--exact-conditions": flags.exact_conditions or None}
+    given |= dict.fromkeys(flags.mechanisms.given(), True)
     sizes = ("recipe", "points", "pool", "width", "depth")
     given |= {f"--{name}": getattr(flags.recipe, name) for name in sizes}
     wrong = [name for name, value in given.items() if value is not None]
@@ -130,8 +131,7 @@ def _solve_all(flags: Solve, problem: Problem | None) -> list[Solution]:
         flags.init_from,
         has_polish=not flags.no_polish,
     )
-    if flags.exact_conditions:
-        recipe = dataclasses.replace(recipe, exact_conditions=True)
+    recipe = dataclasses.replace(recipe, **flags.mechanisms.changes())
     start = None
     if flags.init_from is not None:
         start = load_initial_solution(flags.init_from, problem)

@@ -19,7 +19,14 @@ from ..optim import (
     PrecomputedObjective,
     advance_stream,
 )
-from ..runs import AbstractTrainer, Plan, StopReason, random_stream, seed_array
+from ..runs import (
+    AbstractTrainer,
+    Plan,
+    StopReason,
+    next_multiple,
+    random_stream,
+    seed_array,
+)
 from .layout import DataLayout, Scaling, grid_spacings
 from .network import initial_network, predict, relative_errors, untrained_part
 from .recipe import OperatorRecipe, check_samples
@@ -166,6 +173,16 @@ class OperatorTrainer(AbstractTrainer):
         )
         new = (params, optimizer, policy, position, state.num_steps + steps.num_steps)
         return eqx.tree_at(where, state, new), steps
+
+    @override
+    def next_check(self, state: OperatorState) -> int:
+        return next_multiple(int(state.num_steps), self.recipe.check_every)
+
+    @override
+    def after_check(
+        self, state: OperatorState, check: OperatorCheck
+    ) -> tuple[OperatorState, str]:
+        return state, ""
 
     @override
     def check(self, state: OperatorState) -> tuple[OperatorState, OperatorCheck]:

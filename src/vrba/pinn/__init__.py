@@ -8,6 +8,8 @@ from .balance import AbstractBalance as AbstractBalance
 from .balance import BalanceState as BalanceState
 from .balance import FixedBalance as FixedBalance
 from .balance import GradientNorms as GradientNorms
+from .balance import TraceBalance as TraceBalance
+from .continuation import Continuation as Continuation
 from .diagnostics import Budget as Budget
 from .diagnostics import diagnose as diagnose
 from .evaluator import Evaluator as Evaluator
@@ -29,6 +31,10 @@ from .polisher import Polisher as Polisher
 from .polisher import PolishInfo as PolishInfo
 from .polisher import PolishRounds as PolishRounds
 from .polisher import PolishState as PolishState
+from .preparation import FormRace as FormRace
+from .preparation import Preparation as Preparation
+from .prepare import find_scales as find_scales
+from .prepare import prepare as prepare
 from .recipe import Recipe as Recipe
 from .recipe import default_recipe as default_recipe
 from .recipe import known_classes as known_classes

@@ -1,6 +1,8 @@
 """Balance of the terms of the loss against each other."""
 
 import abc
+import math
+from collections.abc import Callable
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -28,17 +30,58 @@ class AbstractBalance(eqx.Module):
         """Whether `update` needs the gradient norm of each term."""
 
     @abc.abstractmethod
+    def initial_weights(
+        self, traces_fn: Callable[[], dict[str, float]], main: str
+    ) -> dict[str, float]:
+        """Weights that are found before training; `traces_fn` gives, for each term, the
+        mean of `|dr/dtheta|^2` over its residuals."""
+
+    @abc.abstractmethod
     def update(self, state: BalanceState, norms: Numbers, main: str) -> BalanceState:
         """The state after measuring gradient norms; `main` is that of the equations."""
 
 
 class FixedBalance(AbstractBalance):
-    """Constant factors: the weights of the conditions as given."""
+    """Constant factors: the weights of the conditions as given, or one."""
 
     @property
     @override
     def needs_gradients(self) -> bool:
         return False
+
+    @override
+    def initial_weights(
+        self, traces_fn: Callable[[], dict[str, float]], main: str
+    ) -> dict[str, float]:
+        return {}
+
+    @override
+    def update(self, state: BalanceState, norms: Numbers, main: str) -> BalanceState:
+        return state
+
+
+class TraceBalance(AbstractBalance):
+    """Weights that give all terms equally sensitive residuals before training.
+
+    The weight of a condition is `tr_e / tr_c`, with `tr = mean |dr/dtheta|^2` over the
+    residuals of the equations and of the condition at the initial parameters. It is
+    constant, and a weight of the condition's `Penalty` replaces it. (After Wang, Yu and
+    Perdikaris 2022)
+    """
+
+    @property
+    @override
+    def needs_gradients(self) -> bool:
+        return False
+
+    @override
+    def initial_weights(
+        self, traces_fn: Callable[[], dict[str, float]], main: str
+    ) -> dict[str, float]:
+        traces = traces_fn()
+        top = traces.pop(main)
+        is_usable = lambda trace: 0 < trace < math.inf and 0 < top < math.inf
+        return {n: top / trace for n, trace in traces.items() if is_usable(trace)}
 
     @override
     def update(self, state: BalanceState, norms: Numbers, main: str) -> BalanceState:
@@ -65,6 +108,12 @@ class GradientNorms(AbstractBalance):
     @override
     def needs_gradients(self) -> bool:
         return True
+
+    @override
+    def initial_weights(
+        self, traces_fn: Callable[[], dict[str, float]], main: str
+    ) -> dict[str, float]:
+        return {}
 
     @override
     def update(self, state: BalanceState, norms: Numbers, main: str) -> BalanceState:

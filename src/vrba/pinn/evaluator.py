@@ -14,6 +14,7 @@ from ..fields import choose_block_size, downward_closure, map_in_blocks
 from ..models import Embedding, SlabEmbedding
 from ..problems import EQUATIONS, Formulation, Residual, attach_unknowns, split_unknowns
 from ..runs import random_stream, seed_array
+from .preparation import Preparation
 from .recipe import Recipe, embedding_of, network_of
 from .singular import SingularEmbedding
 
@@ -46,6 +47,8 @@ class Evaluator(eqx.Module):
     It holds no points. Parameters are arguments of every method. `skeleton` replaces
     the part that is not trained of the recipe's network, and `embedding` its inputs.
     `factors` multiply the residuals of some terms; as arrays they compile nothing.
+    `preparation` is what was found before training; without it, conditions are exact
+    where the recipe asks for it, weights and scales are one.
     """
 
     formulation: Formulation
@@ -54,6 +57,7 @@ class Evaluator(eqx.Module):
     terms: dict[str, TermFn]
     block_size: int
     recipe: Recipe
+    preparation: Preparation
     root: np.ndarray  # the seed; an array, so that another seed compiles nothing
 
     def __init__(
@@ -66,10 +70,11 @@ class Evaluator(eqx.Module):
         embedding: Embedded | None = None,
         block_size: int | None = None,
         factors: dict[str, Float[Array, ""]] | None = None,
+        preparation: Preparation | None = None,
     ):
-        if recipe.exact_conditions:
-            formulation = formulation.with_exact_conditions()
-        self.formulation, self.recipe, self.root = formulation, recipe, seed_array(seed)
+        self.preparation = preparation or Preparation(recipe.exact_conditions)
+        self.recipe, self.root = recipe, seed_array(seed)
+        self.formulation = formulation = self.preparation.applied(formulation)
         self.embedding = embedding or embedding_of(formulation)
         residuals = formulation.terms()
         if skeleton is None:
@@ -102,10 +107,16 @@ class Evaluator(eqx.Module):
 
     @property
     def term_weights(self) -> dict[str, float]:
-        """The weight of each term in the loss, without balance."""
-        conditions = self.formulation.conditions.items()
-        weights = {name: float(each.penalty.weight) for name, each in conditions}
-        return {EQUATIONS: 1.0} | weights
+        """The weight of each term in the loss, before it is balanced in training.
+
+        A weight of the condition's `Penalty` replaces that of the preparation.
+        """
+        found = {EQUATIONS: 1.0}
+        for name, condition in self.formulation.conditions.items():
+            given = condition.penalty.weight
+            weight = self.preparation.weights.get(name, 1.0) if given is None else given
+            found[name] = float(weight)
+        return found
 
     @property
     def num_params(self) -> int:
@@ -138,6 +149,15 @@ class Evaluator(eqx.Module):
         problem = self.formulation.problem
         _, found = split_unknowns(eqx.combine(params, self.skeleton), problem.unknowns)
         return {name: float(value) for name, value in found.items()}
+
+    def with_factor(
+        self, factor: Array | float, coefficient: str | None
+    ) -> "Evaluator":
+        """The evaluator of the equations with a changed coefficient, or with changed
+        derivatives of the highest order."""
+        factor = jnp.asarray(factor, self.dtype)
+        residual = self.terms[EQUATIONS].residual.with_factor(factor, coefficient)
+        return eqx.tree_at(lambda one: one.terms[EQUATIONS].residual, self, residual)
 
     def fields(self, params: Any, points: Float[Array, "points dim"]) -> dict[str, Any]:
         """Every field at many points."""

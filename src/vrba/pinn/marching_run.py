@@ -68,7 +68,9 @@ def run_marching(
     clock = lambda: before + time.monotonic() - begun
     report = _reporter(logger, step, max_seconds, clock)
     with watch_signals() as flag:
-        march = _March(slabs, settings, files, report, flag, clock, seconds, max_seconds)
+        march = _March(
+            slabs, settings, files, report, flag, clock, seconds, max_seconds
+        )
         state = march.run(_without_limits(state))
     found = None
     if state.slabs:
@@ -87,7 +89,7 @@ class _March:
         slabs: Slabs,
         settings: TimeMarching,
         files: MarchFiles,
-        report: Callable[[str, float], None],
+        report: Callable[[str], None],
         flag: StopFlag,
         clock: Callable[[], float],
         begun: float,
@@ -145,7 +147,7 @@ class _March:
             "is_stuck": is_stuck,
         }
         state = state.with_(attempts=(*state.attempts, attempt))
-        self.report(_sentence(len(state.slabs) + 1, attempt), done.residual)
+        self.report(_sentence(len(state.slabs) + 1, attempt))
         if is_stuck:
             state = state.with_(length=interval.length / 2)
             least = self.settings.smallest * self.slabs.interval.length
@@ -240,7 +242,7 @@ class _March:
         if len(swept) < len(state.slabs):
             return state
         sweep = _join_parts(state.swept_parts)
-        self.report(_sweep_sentence(number, sweep), sweep["estimate"])
+        self.report(_sweep_sentence(number, sweep))
         networks = swept if sweep["is_accepted"] else state.networks
         sweeps = (*state.sweeps, sweep)
         return state.with_(networks=networks, sweeps=sweeps, swept=(), swept_parts=())
@@ -254,14 +256,14 @@ def _without_limits(state: MarchState) -> MarchState:
 
 def _reporter(
     logger: Logger, step: int, max_seconds: float, clock: Callable[[], float]
-) -> Callable[[str, float], None]:
-    """A function that reports a sentence and a residual."""
+) -> Callable[[str], None]:
+    """A function that reports a sentence."""
 
-    def report(message: str, residual: float) -> None:
+    def report(message: str) -> None:
         now = clock()
         left = max_seconds - now if math.isfinite(max_seconds) else 0.0
-        entry = {"step": step, "seconds": round(now, 3), "loss": residual**2}
-        logger.report(entry | {"message": message}, max(0.0, left))
+        entry = {"step": step, "seconds": round(now, 3), "message": message}
+        logger.report(entry, max(0.0, left))
 
     return report
 

@@ -294,8 +294,7 @@ class Polisher(eqx.Module):
         """New points of these terms; a finite set is used as a whole."""
         terms, numbers = [], {name: k for k, name in enumerate(self.evaluator.terms)}
         for name in names:
-            term, k = self.evaluator.terms[name], numbers[name]
-            count = self.num_points(name)
+            k, count = numbers[name], self.num_points(name)
             pool = self.finite_pools.get(name)
             if pool is None:
                 size = self.settings.pool_factor * 2**self.num_growths * count
@@ -394,6 +393,7 @@ def polished_evaluator(
         embedding=with_singular(evaluator.embedding, settings, formulation),
         block_size=_block_size(evaluator, settings.num_features),
         factors=evaluator.factors,
+        preparation=evaluator.preparation,
     )
 
 

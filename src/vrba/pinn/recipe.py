@@ -23,8 +23,10 @@ from ..optim import AbstractOptimizer, Adam, LevenbergMarquardt
 from ..problems import EQUATIONS, Formulation, Problem
 from ..runs import known_classes as classes_of_rooms
 from . import balance as balance_module
-from .balance import AbstractBalance, FixedBalance, GradientNorms
+from .balance import AbstractBalance, FixedBalance, GradientNorms, TraceBalance
+from .continuation import Continuation
 from .polish import Polish, PolishDraws, training_share
+from .preparation import FormRace
 
 MAX_SECOND_ORDER_PARAMS = 5000  # parameters; see benchmarks/scaling.py
 
@@ -48,7 +50,13 @@ class Recipe(eqx.Module):
 
     With `exact_conditions`, conditions that have an exact form become an ansatz:
     initial values, values on balls and boxes, and values and normal derivatives on
-    faces of a box. An `Ansatz` or a `Penalty` in the problem wins.
+    faces of a box. An `Ansatz` or a `Penalty` in the problem wins. With a `race`, both
+    forms are compared before training.
+
+    With `has_scales`, the outputs of the network are multiplied by the largest given
+    values of their fields.
+
+    `continuation` says what to do if a steady problem is stuck; `None` trains on.
 
     `polish` are the settings of the linear stage after training; `None` leaves it out.
 
@@ -71,6 +79,9 @@ class Recipe(eqx.Module):
     dtype: str = "float64"
     block_size: int | None = None
     exact_conditions: bool = False
+    race: FormRace | None = None
+    has_scales: bool = False
+    continuation: Continuation | None = None
     polish: Polish | None = None
 
     def __check_init__(self):
@@ -87,7 +98,12 @@ class Recipe(eqx.Module):
             policy=(self.policy, AbstractPolicy),
             balance=(self.balance, AbstractBalance),
             exact_conditions=(self.exact_conditions, bool),
+            has_scales=(self.has_scales, bool),
         )
+        if self.race is not None:
+            check_kind(race=(self.race, FormRace))
+        if self.continuation is not None:
+            check_kind(continuation=(self.continuation, Continuation))
         _check_model(self.model)
         if self.polish is not None:
             check_kind(polish=(self.polish, Polish))
@@ -181,13 +197,21 @@ def _chosen_recipe(formulation, minutes, optimizer, model) -> Recipe:
     dim = len(formulation.domain.coordinates)
     num_points = 10240 if is_long or dim > 2 else 8192
     pool_size = 131072 if is_long or dim > 2 else 65536
-    if is_short:  # a second-order step costs points times parameters squared
+    if is_short or dim == 1:  # a step costs points times parameters squared
         num_points, pool_size = 2048, 16384
     num_equations = len(formulation.terms()[EQUATIONS].labels)
     num_points = max(2048, num_points // num_equations)
-    recipe = Recipe(chosen, optimizer, num_points=num_points, pool_size=pool_size)
+    recipe = Recipe(
+        chosen,
+        optimizer,
+        num_points=num_points,
+        pool_size=pool_size,
+        exact_conditions=True,
+        has_scales=True,
+    )
     if optimizer.needs_residuals:
-        return recipe
+        changes = {"balance": TraceBalance(), "continuation": Continuation()}
+        return dataclasses.replace(recipe, **changes)
     intervals = {"resample_every": 100, "check_every": 100}
     return dataclasses.replace(recipe, balance=GradientNorms(), **intervals)
 
@@ -203,6 +227,8 @@ def _chosen_model(formulation: Formulation, minutes: float | int | None) -> MLP:
     order = max(sum(index) for term in terms for index in term.indices)
     num_fields = len(formulation.problem.fields)
     is_long, is_short = _is_long_or_short(minutes)
+    if len(formulation.domain.coordinates) == 1:
+        return MLP(width=14, depth=4)
     width = 20 + 2 * (order > 2) + 4 * (num_fields > 1) + 4 * is_long - 6 * is_short
     return MLP(width=width, depth=4)
 
@@ -267,5 +293,5 @@ def unreadable_parts(described: Mapping[str, Any]) -> list[str]:
 
 def known_classes() -> dict[str, type]:
     """The classes that the folder of a solve may name."""
-    own = {"Recipe": Recipe, "Polish": Polish, "PolishDraws": PolishDraws}
-    return classes_of_rooms(balance_module) | own
+    own = (Recipe, Polish, PolishDraws, FormRace, Continuation)
+    return classes_of_rooms(balance_module) | {kind.__name__: kind for kind in own}

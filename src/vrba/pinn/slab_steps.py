@@ -95,9 +95,7 @@ def train_slab(
             return None
         found.append(_size(trainer, state.params, factors) / scale)
         best = _size(trainer, state.best_params, factors) / scale
-        done = SlabTraining(
-            state.best_params, best, _CALL_STEPS * len(found), factors
-        )
+        done = SlabTraining(state.best_params, best, _CALL_STEPS * len(found), factors)
         is_over = trainer.stop_reason(state) is not None or _is_broken(steps)
         if is_over or _is_enough(done, found, settings, is_late()):
             return done
@@ -178,8 +176,6 @@ def polish_slab(
         is_accepted=choice.is_accepted,
         num_columns=polisher.num_columns,
     )
-
-
 
 
 def _on_device(rows: Any, dtype: Any) -> Any:

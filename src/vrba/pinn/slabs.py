@@ -9,10 +9,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from ..models import (
-    AbstractArchitecture,
     Polished,
     SlabEmbedding,
     march,
@@ -26,16 +24,14 @@ from ..problems import (
 )
 from .evaluator import Evaluator
 from .polish import Polish
-from .polish_points import leverage_of
 from .polisher import polished_evaluator
-from .recipe import Recipe, embedding_of
-from .scaled import ScaledOutputs
+from .preparation import Preparation
+from .recipe import embedding_of
+from .traces import NUM_ROWS, traces_of
 
 Start = Callable[[str, np.ndarray], np.ndarray]  # term and points to given values
 
 _NUM_CHECKED = 1024  # points, to find out whether the domain changes in time
-_NUM_ROWS, _NUM_DIRECTIONS = 512, 16  # of a trace
-_TIME = "the time"
 
 
 class Interval(NamedTuple):
@@ -67,15 +63,17 @@ class Slabs:
     @staticmethod
     def of(evaluator: Evaluator) -> "Slabs":
         """The slabs of a problem; check `why_not_marched` first."""
-        recipe, problem = evaluator.recipe, evaluator.formulation.problem
-        plain = Formulation(problem)
-        initials = _initials(plain)
-        whole = plain
-        if recipe.exact_conditions:
-            whole = plain.with_exact_conditions(has_initial=False)
-        recipe = _with_scaled_outputs(recipe, plain, initials)
+        known, prepared = evaluator.formulation, evaluator.preparation
+        whole = Formulation(known.problem, None, known.scales)
+        initials = _initials(whole)
+        if prepared.is_exact:
+            whole = whole.with_exact_conditions(has_initial=False)
         made = Evaluator(
-            whole, recipe, evaluator.seed, block_size=evaluator.block_size
+            whole,
+            dataclasses.replace(evaluator.recipe, continuation=None),
+            evaluator.seed,
+            block_size=evaluator.block_size,
+            preparation=Preparation(weights=prepared.weights),
         )
         order = _time_order(made, next(iter(initials.values())).on)
         return Slabs(made, whole.with_given_initials(), initials, order)
@@ -121,6 +119,7 @@ class Slabs:
             embedding=embedding,
             block_size=self.whole.block_size,
             factors=found,
+            preparation=Preparation(),
         )
 
     def sampler(self, interval: Interval, start: Start) -> Callable[..., Any]:
@@ -207,6 +206,7 @@ class Slabs:
             self.whole.seed,
             skeleton=skeleton,
             block_size=self.whole.block_size,
+            preparation=self.whole.preparation,
         )
         return found, params
 
@@ -236,27 +236,15 @@ def balance_factors(
     """A factor for each condition that makes its rows as large as those of the
     equations.
 
-    The size is the root of the mean of `|dr/dtheta|^2`, estimated with random
-    directions. A condition with a weight of its own keeps it.
+    The size is the root of the mean of `|dr/dtheta|^2`. A condition with a
+    weight of its own keeps it.
     """
-    leaves, treedef = jax.tree.flatten(params)
-    keys = jax.random.split(jax.random.key(0), len(leaves))
-    draws = [
-        jax.random.normal(key, (_NUM_DIRECTIONS, *leaf.shape), leaf.dtype)
-        for key, leaf in zip(keys, leaves, strict=True)
-    ]
-    directions = jax.tree.unflatten(treedef, draws)
-
-    def size(name: str) -> float:
-        rows = jax.tree.map(lambda part: part[:_NUM_ROWS], pools[name])
-        term = evaluator.terms[name]
-        found = leverage_of(term, params, directions, rows)
-        return math.sqrt(float(jnp.mean(found)) / len(term.residual.labels))
-
-    main, factors = size(EQUATIONS), {}
+    rows = jax.tree.map(lambda part: part[:NUM_ROWS], pools)
+    traces = traces_of(evaluator, evaluator.terms, params, rows)
+    main, factors = traces.pop(EQUATIONS), {}
     for name, condition in evaluator.formulation.conditions.items():
-        ratio = main / max(size(name), np.finfo(float).tiny)
-        is_usable = condition.penalty.weight == 1.0 and 0 < ratio < math.inf
+        ratio = math.sqrt(main / max(traces[name], np.finfo(float).tiny))
+        is_usable = condition.penalty.weight is None and 0 < ratio < math.inf
         factors[name] = ratio if is_usable else 1.0
     return factors
 
@@ -347,29 +335,3 @@ def _with_times(points: np.ndarray, place: int, order: np.ndarray) -> np.ndarray
     found = points.copy()
     found[:, place] = points[order, place]
     return found
-
-
-def _with_scaled_outputs(
-    recipe: Recipe, formulation: Formulation, initials: dict[str, Initial]
-) -> Recipe:
-    """The recipe with outputs as large as the initial values of their fields."""
-    if not isinstance(recipe.model, AbstractArchitecture):
-        return recipe
-    fields, domain = formulation.problem.fields, formulation.domain
-    scales = dict.fromkeys(fields, 1.0)
-    for name, one in initials.items():
-        field = one.field or fields[0]
-        if one.order:
-            continue
-        count = one.num_available(domain) or _NUM_ROWS
-        points, _ = one.sample(domain, count, seed=0)
-        like = jnp.zeros(())
-        place = lambda row: dict(zip(domain.coordinates, row, strict=True))
-        at = lambda row, one=one, name=name: evaluate_value(
-            one.value, place(row), name, like, without=one.on
-        )
-        values = jax.vmap(at)(jnp.asarray(points, float))
-        size = float(jnp.sqrt(jnp.mean(values**2)))
-        scales[field] = size if 0 < size < math.inf else 1.0
-    model: Any = ScaledOutputs(recipe.model, tuple(scales[name] for name in fields))
-    return dataclasses.replace(recipe, model=model)

@@ -50,6 +50,7 @@ from .polish_files import (
     save_polished,
 )
 from .pools import make_held_out
+from .preparation import Preparation
 from .recipe import Recipe, known_classes, with_max_steps
 
 _SINGLE = "the expression"
@@ -395,4 +396,6 @@ def evaluator_from(
     )
     with use_precision(chosen.dtype):
         formulation = Formulation(problem)  # pyright: ignore[reportArgumentType]
-        return Evaluator(formulation, chosen, manifest["seed"])
+        found: Any = manifest.get("preparation")
+        preparation = found and Preparation.from_description(found)
+        return Evaluator(formulation, chosen, manifest["seed"], preparation=preparation)

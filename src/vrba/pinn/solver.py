@@ -25,16 +25,18 @@ from ..runs import (
     describe_program,
     save_best,
     status_of,
+    unsolved_status,
 )
 from .accuracy import errors_of, reference_of, residual_result
 from .evaluator import Evaluator
 from .measurements import Measurements
 from .polish import why_left_out
+from .prepare import Prepared, prepare
 from .recipe import Recipe, default_recipe, with_max_steps
 from .snapshot import figure_arrays
 from .solution import Solution, evaluator_from, with_polish
 from .stages import Stages, run_stages
-from .state import TrainState
+from .state import TrainState, replaced
 from .trainer import Trainer
 
 
@@ -77,12 +79,14 @@ def solve(
     options: dict[str, Any] = {"minutes": minutes, "tolerance": tolerance}
     if resume:
         evaluator, before = _reopen(folder, problem, recipe, minutes, allow_change)
+        prepared = Prepared(evaluator, None, 0.0)
         options = {k: before.get(k) if v is None else v for k, v in options.items()}
         command = before.get("command")
     else:
         if folder is not None:
             folder.check_free()
-        evaluator = _new_evaluator(problem, recipe, seed, minutes, init_from)
+        prepared = _prepare(problem, recipe, seed, minutes, init_from)
+        evaluator = prepared.evaluator
     _check_tolerance(evaluator, **options)
     with use_precision(evaluator.recipe.dtype), _locked(folder, resume):
         reference = reference_of(evaluator.formulation)
@@ -92,7 +96,9 @@ def solve(
         checkpointer = Checkpointer(trainer, folder, save_every)
         manifest = _manifest(evaluator, command=command, **options)
         one = Run(trainer, logger, checkpointer, manifest, options["minutes"])
-        start = one.begin(lambda: _initial_state(trainer, init_from), resume=resume)
+        params = prepared.params if init_from is None else init_from.params
+        start = one.begin(lambda: _initial_state(trainer, params), resume=resume)
+        start = dataclasses.replace(start, seconds=start.seconds + prepared.seconds)
         stages = run_stages(one, start, reference, **options)
         solution = _finish(one, stages, reference)
         callback.on_end(solution.sentence())
@@ -138,7 +144,8 @@ def _check_tolerance(
         )
 
 
-def _new_evaluator(problem, recipe, seed, minutes, init_from) -> Evaluator:
+def _prepare(problem, recipe, seed, minutes, init_from) -> Prepared:
+    """The problem with its network, with scales, weights and the form of conditions."""
     if problem is None:
         raise InputError("`problem` is missing: give one, or resume a run.")
     similar = recipe or (init_from and init_from.recipe)
@@ -150,10 +157,10 @@ def _new_evaluator(problem, recipe, seed, minutes, init_from) -> Evaluator:
             else:  # the network that training starts from
                 recipe = default_recipe(formulation, minutes, model=similar.model)
                 recipe = dataclasses.replace(recipe, dtype=similar.dtype)
-        evaluator = Evaluator(formulation, with_max_steps(recipe, minutes), seed)
+        recipe = with_max_steps(recipe, minutes)
         if init_from is not None:
-            _check_same_shapes(init_from, evaluator)
-        return evaluator
+            _check_same_shapes(init_from, Evaluator(formulation, recipe, seed))
+        return prepare(formulation, recipe, seed, minutes)
 
 
 def _check_same_shapes(init_from: Solution, evaluator: Evaluator) -> None:
@@ -186,15 +193,15 @@ def _reopen(
     return evaluator, manifest
 
 
-def _initial_state(trainer: Trainer, init_from: Solution | None) -> TrainState:
-    """A state with random parameters, or those of another solution."""
-    params, dtype = None, trainer.recipe.dtype
-    if init_from is not None:
-        cast = lambda leaf: jnp.asarray(leaf, dtype)
-        params = jax.tree.map(cast, init_from.params)
+def _initial_state(trainer: Trainer, params: Any) -> TrainState:
+    """A state with random parameters, or with given ones."""
+    if params is not None:
+        cast = lambda leaf: jnp.asarray(leaf, trainer.recipe.dtype)
+        params = jax.tree.map(cast, params)
     state = trainer.init(params)
     _check_finite(trainer, state)
-    return state
+    first = trainer.check_params(trainer.evaluator.initial_params())
+    return replaced(state, first_score=first.score)
 
 
 def _check_finite(trainer: Trainer, state: TrainState) -> None:
@@ -225,8 +232,16 @@ def _manifest(evaluator: Evaluator, **options: Any) -> dict[str, Any]:
         "seed": evaluator.seed,
         "block_size": evaluator.block_size,
         "num_params": evaluator.num_params,
+        "preparation": evaluator.preparation.description(),
         "provenance": describe_program(),
     } | options
+
+
+def _judge(result: dict[str, Any], first: float, record: list[Any]) -> None:
+    """Add the share of the first residual that is left, and the status it means."""
+    share = float(np.sqrt(result["score"] / first)) if first > 0 else 0.0
+    result["residual_share"] = share
+    result["status"] = result["status"] or unsolved_status(share, record)
 
 
 def _finish(run: Run, stages: Stages, reference: Reference | None) -> Solution:
@@ -258,6 +273,7 @@ def _finish(run: Run, stages: Stages, reference: Reference | None) -> Solution:
     if polished is not None and polished.is_selected:
         result["status"] = None  # the polished network is finite, whatever came later
         solution = with_polish(solution, trainer.held_out, polished, reference)
+    _judge(solution.result, float(state.first_score), record)
     if folder is not None:
         header = {k: v for k, v in solution.result.items() if k != "manifest"}
         save_best(folder, state, header)

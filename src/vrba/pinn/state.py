@@ -7,6 +7,7 @@ import equinox as eqx
 from jaxtyping import Array, Float, Int
 
 from .balance import BalanceState
+from .continuation import ContinuationState
 
 
 class TrainState(eqx.Module):
@@ -25,6 +26,8 @@ class TrainState(eqx.Module):
     best_params: Any
     best_score: Float[Array, ""]
     best_step: Int[Array, ""]
+    first_score: Float[Array, ""]  # of random parameters
+    continuation: ContinuationState | None
 
 
 class Check(eqx.Module):

@@ -18,16 +18,24 @@ from ..core import (
 )
 from ..optim import AdvanceInfo, LeastSquares, PointTerm, Sequence, advance
 from ..problems import EQUATIONS
-from ..runs import AbstractTrainer, Plan, StopReason, random_stream
+from ..runs import AbstractTrainer, Plan, StopReason, next_multiple, random_stream
 from .accuracy import measure_residuals
 from .balance import BalanceState
+from .continuation import Continuation
+from .continuing import (
+    MAX_STUCK,
+    after_check,
+    at_factor,
+    continuation_of,
+    has_easier_problem,
+    new_continuation,
+    next_check,
+)
 from .evaluator import Evaluator, Rows
 from .pools import batch_size, make_pools, policy_of
 from .recipe import Recipe
 from .singular import describe_singular
 from .state import Check, TrainState, replaced
-
-MAX_STUCK = 5  # resamplings in a row without descent
 
 
 class Trainer(AbstractTrainer):
@@ -41,10 +49,14 @@ class Trainer(AbstractTrainer):
     pools: dict[str, Rows]
     held_out: dict[str, Rows]
     policies: dict[str, AbstractPolicy]
+    continuation: Continuation | None  # if it applies to the problem
 
     def __init__(self, evaluator: Evaluator, rows: Any = None):
-        self.evaluator = evaluator
         self.recipe = recipe = evaluator.recipe
+        self.continuation = continuation_of(evaluator)
+        if self.continuation is not None:
+            evaluator = evaluator.with_factor(1.0, self.continuation.coefficient)
+        self.evaluator = evaluator
         self.policies = {EQUATIONS: recipe.policy}
         for name, condition in evaluator.formulation.conditions.items():
             residual = evaluator.terms[name].residual
@@ -100,14 +112,16 @@ class Trainer(AbstractTrainer):
             best_params=params,
             best_score=number(jnp.inf),
             best_step=count(),
+            first_score=number(jnp.inf),
+            continuation=new_continuation(self.continuation, self.evaluator, params),
         )
-        return self._with_optimizer(state, 0)
+        return self.with_optimizer(state, 0)
 
     @override
     def state_template(self, stage: int) -> TrainState:
-        return self._with_optimizer(self.init(), stage)
+        return self.with_optimizer(self.init(), stage)
 
-    def _with_optimizer(self, state: TrainState, stage: int) -> TrainState:
+    def with_optimizer(self, state: TrainState, stage: int) -> TrainState:
         """The state with the optimizer before the first step of a stage."""
         optimizer, objective = self.recipe.optimizer, self.objective(state)
         if isinstance(optimizer, Sequence):
@@ -132,8 +146,10 @@ class Trainer(AbstractTrainer):
 
     @override
     def stop_reason(self, state: TrainState) -> StopReason | None:
-        is_stuck = int(state.num_stuck) >= MAX_STUCK
-        return StopReason.no_descent if is_stuck else None
+        has_no_descent = int(state.num_stuck) >= MAX_STUCK
+        if not has_no_descent or has_easier_problem(state):
+            return None
+        return StopReason.no_descent
 
     @override
     def needs_resample(self, state: TrainState) -> bool:
@@ -146,7 +162,7 @@ class Trainer(AbstractTrainer):
     @override
     def resample(self, state: TrainState) -> TrainState:
         optimizer, inner = self.recipe.optimizer, state.optimizer
-        state = _resample(self, replaced(state, optimizer=None))
+        state = _resample(self.at(state), replaced(state, optimizer=None))
         is_compiled = optimizer.is_compiled(inner)
         change = _changed_compiled if is_compiled else _changed
         inner = change(optimizer, self.objective(state), state.params, inner)
@@ -180,6 +196,12 @@ class Trainer(AbstractTrainer):
         return state, steps
 
     @override
+    def next_check(self, state: TrainState) -> int:
+        if self.continuation is not None and has_easier_problem(state):
+            return next_check(self.continuation, state)
+        return next_multiple(int(state.num_steps), self.recipe.check_every)
+
+    @override
     def check(self, state: TrainState) -> tuple[TrainState, Check]:
         check = self.check_params(state.params)
         best = (state.best_params, state.best_score, state.best_step)
@@ -187,6 +209,16 @@ class Trainer(AbstractTrainer):
         best = select_tree(check.score < state.best_score, found, best)
         names = ("best_params", "best_score", "best_step")
         return replaced(state, **dict(zip(names, best, strict=True))), check
+
+    @override
+    def after_check(self, state: TrainState, check: Check) -> tuple[TrainState, str]:
+        if self.continuation is None:
+            return state, ""
+        return after_check(self, state, check)
+
+    def at(self, state: TrainState) -> "Trainer":
+        """The trainer of the problem that a state trains at present."""
+        return at_factor(self, state)
 
     @override
     def check_params(self, params: Any) -> Check:
@@ -219,7 +251,12 @@ def _note(evaluator: Evaluator) -> str:
     formulation, recipe = evaluator.formulation, evaluator.recipe
     exact = formulation.exact
     singular = describe_singular(recipe.polish, recipe.dtype, formulation)
-    return " ".join(filter(None, [exact.sentence() if exact else "", singular]))
+    found = [
+        exact.sentence() if exact else "",
+        evaluator.preparation.sentence(evaluator.term_weights),
+        singular,
+    ]
+    return " ".join(filter(None, found))
 
 
 def _check_policy(name: str, policy: AbstractPolicy) -> None:
@@ -242,7 +279,7 @@ def _optimizer_name(optimizer: Any) -> str:
 
 def terms_of(trainer: Trainer, state: TrainState) -> dict[str, PointTerm]:
     """The terms of the loss, on the points drawn last."""
-    return _gather_terms(trainer, state.policies, state.ids, state.balance)
+    return _gather_terms(trainer.at(state), state.policies, state.ids, state.balance)
 
 
 @eqx.filter_jit

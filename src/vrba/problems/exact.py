@@ -116,6 +116,13 @@ class ExactField(eqx.Module):
             output = output * joint_distance(self.pieces, point) / self.scale
         return self.known(point) + output
 
+    @property
+    def has_known_part(self) -> bool:
+        """Whether `g` is not zero for sure."""
+        parts = [one for axis in self.axes for one in axis.given]
+        values = [one.condition.value for one in (*parts, *self.pieces)]
+        return any(callable(value) or value != 0 for value in values)
+
     def known(self, point: dict[str, Number]) -> Number:
         """Return `g`."""
         return _interpolate(self.axes, self.pieces, point)
@@ -214,6 +221,13 @@ class ExactConditions(eqx.Module):
         point = dict(zip(self.coordinates, arguments[:count], strict=True))
         each = zip(self.fields, arguments[count:], strict=True)
         return tuple(one(point, N) if one is not None else N for one, N in each)
+
+    @property
+    def has_initial(self) -> bool:
+        """Whether some of the conditions are initial ones."""
+        axes = [axis for one in self.fields if one is not None for axis in one.axes]
+        given = [one.condition for axis in axes for one in axis.given]
+        return any(isinstance(one, Initial) for one in given)
 
     def without(self, why: str) -> "ExactConditions":
         """Return no exact condition, for a reason."""

@@ -47,7 +47,8 @@ class Formulation(eqx.Module):
 
     `singular` holds the listed singular functions. Without any, and without an ansatz,
     it holds those of the re-entrant corners of a polygon. With `exact`, the conditions
-    that it fulfils are left out, and it is the ansatz.
+    that it fulfils are left out, and it is the ansatz. `scales` multiply the outputs of
+    the network, one for each field.
     """
 
     problem: Problem
@@ -57,8 +58,14 @@ class Formulation(eqx.Module):
     ansatz: Ansatz | None
     singular: tuple[Singular, ...]
     exact: ExactConditions | None
+    scales: tuple[float, ...]
 
-    def __init__(self, problem: Problem, exact: ExactConditions | None = None):
+    def __init__(
+        self,
+        problem: Problem,
+        exact: ExactConditions | None = None,
+        scales: tuple[float, ...] | None = None,
+    ):
         check_problem(problem)
         listed = problem.conditions()
         check_listed(listed, problem.domain)
@@ -75,6 +82,7 @@ class Formulation(eqx.Module):
         self.singular = tuple(c for c in listed if isinstance(c, Singular))
         if self.ansatz is not None:
             _check_ansatz(self.ansatz, problem)
+        self.scales = scales or (1.0,) * len(problem.fields)
         self.exact = exact
         if exact is not None and exact.names:
             self.ansatz = Ansatz(exact)
@@ -99,9 +107,9 @@ class Formulation(eqx.Module):
             if has_initial or not isinstance(condition, Initial)
         }
         found = find_exact_conditions(self.domain, fields, periodic, chosen)
-        formed = Formulation(self.problem, found)
+        formed = Formulation(self.problem, found, self.scales)
         if why := formed._why_singular():
-            formed = Formulation(self.problem, found.without(why))
+            formed = Formulation(self.problem, found.without(why), self.scales)
         return formed
 
     def with_given_initials(self) -> "Formulation":
@@ -111,6 +119,10 @@ class Formulation(eqx.Module):
             for name, one in self.conditions.items()
         }
         return eqx.tree_at(lambda f: f.conditions, self, conditions)
+
+    def with_scales(self, scales: tuple[float, ...]) -> "Formulation":
+        """Return the problem with factors for the outputs of the network."""
+        return Formulation(self.problem, self.exact, scales)
 
     def _why_singular(self) -> str:
         """Why the residual without a network is no start for training, or empty."""
@@ -149,7 +161,11 @@ class Formulation(eqx.Module):
         inputs = propagate(embedding, jets, wanted)
         outputs = propagate(network, [inputs], wanted)
         _check_outputs(outputs, names)
-        each = [{i: part[k] for i, part in outputs.items()} for k in range(len(names))]
+        scaled = lambda part, scale: part if scale == 1 else scale * part
+        each = [
+            {i: scaled(part[k], scale) for i, part in outputs.items()}
+            for k, scale in enumerate(self.scales)
+        ]
         if self.ansatz is not None:
             fn = _as_list_fn(self.ansatz.fn, names)
             each = propagate(fn, [*jets, *each], wanted)
@@ -160,7 +176,8 @@ class Residual(eqx.Module):
     """The residual of the equations or of one condition at a point.
 
     `name` is that of the condition, `None` for the equations. An `expression`, written
-    like `Problem.equations`, replaces the equations.
+    like `Problem.equations`, replaces the equations. A `factor` multiplies the
+    derivatives of the highest order, or the named `coefficient` of the problem.
     """
 
     formulation: Formulation
@@ -168,6 +185,8 @@ class Residual(eqx.Module):
     expression: Callable[..., dict[str, Any]] | None
     indices: frozenset[Index]
     labels: tuple[str, ...]
+    factor: Array | None
+    coefficient: str | None
 
     def __init__(
         self,
@@ -177,6 +196,7 @@ class Residual(eqx.Module):
     ):
         self.formulation, self.name = formulation, name
         self.expression = expression
+        self.factor = self.coefficient = None
         self.indices, self.labels = _trace_derivatives(self)
 
     def __call__(
@@ -186,9 +206,7 @@ class Residual(eqx.Module):
         point, numbers = row
         dtype = point.dtype
         jets = self.formulation.jets(embedding, network, point, self.indices)
-        zero = jnp.zeros((), dtype)
-        lookup = lambda jet: lambda index: jet.get(index, zero)
-        lookups = {n: lookup(j) for n, j in jets.items()}
+        lookups = {n: self._lookup(jet, dtype) for n, jet in jets.items()}
         _, unknowns = split_unknowns(network, self.formulation.problem.unknowns)
         found = self.evaluate(lookups, point, numbers, unknowns)
         return jnp.stack([part.astype(dtype) for part in found.values()])
@@ -201,7 +219,7 @@ class Residual(eqx.Module):
         unknowns: Values,
     ) -> dict[str, Array]:
         """Return the residuals by name; `lookups` give derivatives of the fields."""
-        problem = self.formulation.problem
+        problem = self._problem()
         names = problem.domain.coordinates
         fields = {n: Field(n, names, lookup) for n, lookup in lookups.items()}
         values = [point[k] for k in range(len(names))]
@@ -212,6 +230,39 @@ class Residual(eqx.Module):
         condition = self.formulation.conditions[self.name]
         place = dict(zip(names, values, strict=True))
         return {self.name: condition.residual(fields, place, numbers)}
+
+    @property
+    def order(self) -> int:
+        """The highest order of a derivative."""
+        return max(sum(index) for index in self.indices)
+
+    def with_factor(self, factor: Array, coefficient: str | None = None) -> "Residual":
+        """Return the residual with a changed coefficient or highest derivatives."""
+        is_none = lambda one: one is None
+        found = eqx.tree_at(lambda one: one.factor, self, factor, is_leaf=is_none)
+        if coefficient == self.coefficient:
+            return found
+        where = lambda one: one.coefficient
+        return eqx.tree_at(where, found, coefficient, is_leaf=is_none)
+
+    def _lookup(self, jet: Jet, dtype: Any) -> Callable[[Index], Array]:
+        """Return the derivatives of one field by index."""
+        zero = jnp.zeros((), dtype)
+        if self.factor is None or self.coefficient is not None:
+            return lambda index: jet.get(index, zero)
+        order, factor = self.order, self.factor
+        is_changed = lambda index: sum(index) == order and index in jet
+        return lambda index: (
+            factor * jet[index] if is_changed(index) else jet.get(index, zero)
+        )
+
+    def _problem(self) -> Problem:
+        """Return the problem, with its coefficient changed."""
+        problem, name = self.formulation.problem, self.coefficient
+        if name is None:
+            return problem
+        value = getattr(problem, name) * self.factor
+        return eqx.tree_at(lambda one: getattr(one, name), problem, value)
 
     def sample(self, num_points: int, *, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Return points, and for each point the `numbers` of the condition."""

@@ -49,6 +49,8 @@ class Panel(AbstractCallback):
     def on_check(self, entry: dict[str, Any], seconds_left: float) -> None:
         self._entry, self._seconds = entry, entry["seconds"]
         self._left, self._since = seconds_left, time.monotonic()
+        if "message" in entry:
+            self._console.print(entry["message"], highlight=False, markup=False)
         for warning in entry.get("warnings", []):
             self._console.print(f"Warning: {warning}", highlight=False, markup=False)
         self._live.refresh()
@@ -85,7 +87,8 @@ def _progress_rows(entry: dict[str, Any], plan: Plan) -> list[Row]:
             f"step {entry[POLISH_STEP]}, {entry['estimated_error']:.1e} estimated"
         )
         rows.append(("linear stage", estimate))
-    rows.append(("loss", f"{entry['loss']:.2e}"))
+    if "loss" in entry:
+        rows.append(("loss", f"{entry['loss']:.2e}"))
     if "residual_l2" in entry:
         residual = f"{entry['residual_l2']:.2e}, largest {entry['residual_max']:.1e}"
         rows.append(("residual", residual))

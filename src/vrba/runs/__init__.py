@@ -2,6 +2,7 @@
 
 from ._base import LAST_SEED as LAST_SEED
 from ._base import AbstractTrainer as AbstractTrainer
+from ._base import next_multiple as next_multiple
 from ._base import random_stream as random_stream
 from ._base import seed_array as seed_array
 from .callbacks import POLISH_STEP as POLISH_STEP
@@ -33,6 +34,7 @@ from .outcome import reference_floor as reference_floor
 from .outcome import solution_sentence as solution_sentence
 from .outcome import status_of as status_of
 from .outcome import stop_advice as stop_advice
+from .outcome import unsolved_status as unsolved_status
 from .provenance import check_same_problem as check_same_problem
 from .provenance import describe_problem as describe_problem
 from .provenance import describe_program as describe_program

@@ -61,8 +61,16 @@ class AbstractTrainer(eqx.Module):
         """Several steps: the new state, and what `optim.advance` reports of them."""
 
     @abc.abstractmethod
+    def next_check(self, state: Any) -> int:
+        """The number of steps at which the next check is due."""
+
+    @abc.abstractmethod
     def check(self, state: Any) -> tuple[Any, Any]:
         """The state with the best iterate so far, and the measured errors."""
+
+    @abc.abstractmethod
+    def after_check(self, state: Any, check: Any) -> tuple[Any, str]:
+        """The state to go on from after a check, and what changed, in words."""
 
     @abc.abstractmethod
     def check_params(self, params: Any) -> Any:
@@ -71,6 +79,11 @@ class AbstractTrainer(eqx.Module):
     @abc.abstractmethod
     def plan(self, state: Any) -> Plan:
         """What the run is about to do, without times."""
+
+
+def next_multiple(num_steps: int, every: int) -> int:
+    """The next number of steps that is a multiple of `every`."""
+    return (num_steps // every + 1) * every
 
 
 def seed_array(seed: int) -> np.ndarray:

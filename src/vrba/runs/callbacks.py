@@ -77,11 +77,10 @@ class PrintLines(AbstractCallback):
 
     @override
     def on_check(self, entry: dict[str, Any], seconds_left: float) -> None:
-        if "message" in entry:
-            self._write(
-                f"{entry['message']}  {format_duration(entry['seconds'])}, "
-                f"{format_duration(seconds_left)} left"
-            )
+        times = f"{format_duration(entry['seconds'])}, "
+        times += f"{format_duration(seconds_left)} left"
+        if "loss" not in entry:  # a stage that is told in words
+            self._write(f"{entry['message']}  {times}")
             return
         error = entry.get("error")
         known = "" if error is None else f"  error {error:.2e}"
@@ -93,10 +92,9 @@ class PrintLines(AbstractCallback):
         if POLISH_STEP in entry:
             place = f"linear {entry[POLISH_STEP]:4d}"
             known = f"  estimated {entry['estimated_error']:.1e}{known}"
-        self._write(
-            f"{place}  loss {entry['loss']:.2e}{residual}{known}  "
-            f"{format_duration(entry['seconds'])}, {format_duration(seconds_left)} left"
-        )
+        self._write(f"{place}  loss {entry['loss']:.2e}{residual}{known}  {times}")
+        if "message" in entry:
+            self._write(entry["message"])
         for warning in entry.get("warnings", []):
             self._write(f"Warning: {warning}")
 

@@ -62,9 +62,13 @@ class Logger:
             self.callback.on_start(plan)
         self._is_announced = True
 
-    def log(self, state: Any, check: Any, loss: float, seconds: float) -> Entry:
-        """Measure, warn and store; return the entry."""
+    def log(
+        self, state: Any, check: Any, loss: float, seconds: float, message: str = ""
+    ) -> Entry:
+        """Measure, warn and store; return the entry, with a message if there is one."""
         entry = self.measurements.entry(state, check, loss, seconds)
+        if message:
+            entry["message"] = message
         self.record.append(entry)
         self._add_warnings(entry)
         if self.folder is not None:

@@ -1,5 +1,6 @@
 """The training loop: resample, step, check, save, until a limit is reached."""
 
+import math
 import signal
 import threading
 import time
@@ -64,6 +65,19 @@ def watch_signals() -> Iterator[StopFlag]:
             signal.signal(name, handler)
 
 
+def _num_steps(
+    trainer: AbstractTrainer, state: Any, limit: int, seconds_per_step: float
+) -> int:
+    """The number of steps of the next call, up to a limit of all steps."""
+    if trainer.is_stage_over(state):  # the pace of the next stage is not known
+        return 1
+    return min(
+        trainer.resample_every - int(state.num_since_resample),
+        limit - int(state.num_steps),
+        max(1, int(_CALL_SECONDS / max(seconds_per_step, 1e-6))),
+    )
+
+
 def run_loop(
     trainer: AbstractTrainer,
     state: Any,
@@ -72,7 +86,7 @@ def run_loop(
     max_seconds: float,
     seconds: float,
     seconds_per_step: float,
-    on_check: Callable[[Any, Any, float, float], None],
+    on_check: Callable[[Any, Any, float, float, str], None],
     save: Callable[[Any, float], None],
     save_every: float,
     flag: StopFlag,
@@ -81,7 +95,7 @@ def run_loop(
 
     The clock and the saving decide only when to stop, never what is computed.
     """
-    recipe = trainer.recipe
+    value = math.nan
     start = time.monotonic() - seconds
     clock = lambda: time.monotonic() - start
     saved = clock()
@@ -96,27 +110,24 @@ def run_loop(
         if (reason := trainer.stop_reason(state)) is not None:
             stop_reason = reason
             break
-        if trainer.needs_resample(state):
-            state = trainer.resample(state)
-        done = int(state.num_steps)
-        count = min(
-            trainer.resample_every - int(state.num_since_resample),
-            recipe.check_every - done % recipe.check_every,
-            max_steps - done,
-            max(1, int(_CALL_SECONDS / max(seconds_per_step, 1e-6))),
-        )
-        if trainer.is_stage_over(state):  # the pace of the next stage is not known
-            count = 1
-        before = clock()
-        state, steps = trainer.advance(state, count)
-        jax.block_until_ready(state.num_steps)
-        seconds_per_step = (clock() - before) / max(int(steps.num_steps), 1)
-        if bool(steps.info.status == Status.nonfinite_objective):
-            stop_reason = StopReason.not_finite
-            break
-        if int(state.num_steps) % recipe.check_every == 0:
+        done, due = int(state.num_steps), trainer.next_check(state)
+        if due > done:
+            if trainer.needs_resample(state):
+                state = trainer.resample(state)
+            count = _num_steps(trainer, state, min(due, max_steps), seconds_per_step)
+            before = clock()
+            state, steps = trainer.advance(state, count)
+            jax.block_until_ready(state.num_steps)
+            seconds_per_step = (clock() - before) / max(int(steps.num_steps), 1)
+            value = float(steps.info.value)
+            if bool(steps.info.status == Status.nonfinite_objective):
+                stop_reason = StopReason.not_finite
+                break
+        if int(state.num_steps) >= due:
             state, check = trainer.check(state)
-            on_check(state, check, float(steps.info.value), clock())
+            changed, message = trainer.after_check(state, check)
+            on_check(state, check, value, clock(), message)
+            state = changed
         if clock() - saved >= save_every:
             save(state, clock())
             saved = clock()

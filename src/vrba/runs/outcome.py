@@ -1,8 +1,10 @@
 """How a run ends: codes for files and programs, sentences for people."""
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+UNSOLVED_SHARE = 0.03  # of the residual before training
 
 
 class StopReason(enum.StrEnum):
@@ -11,6 +13,7 @@ class StopReason(enum.StrEnum):
     steps = "steps"
     time = "time"
     no_descent = "no_descent"
+    stuck = "stuck"
     no_improvement = "no_improvement"
     no_gain = "no_gain"
     no_fit = "no_fit"
@@ -31,6 +34,10 @@ _ADVICE = {
     StopReason.no_descent: (
         "No step lowers the loss: this is the limit of the precision, or the gradient "
         "is wrong. Use float64, change the points or the weights, or accept the result."
+    ),
+    StopReason.stuck: (
+        "The residual hardly fell. Train longer, change the network or the points, or "
+        "scale the problem."
     ),
     StopReason.no_improvement: (
         "The validation error did not fall for `patience` checks. The selected iterate "
@@ -62,6 +69,8 @@ class RunStatus(enum.StrEnum):
 
     no_step = "no_step"
     diverged = "diverged"
+    improving = "improving"
+    stalled = "stalled"
 
 
 def status_of(stop_reason: StopReason, num_steps: int) -> RunStatus | None:
@@ -69,6 +78,21 @@ def status_of(stop_reason: StopReason, num_steps: int) -> RunStatus | None:
     if stop_reason == StopReason.not_finite:
         return RunStatus.diverged
     return RunStatus.no_step if num_steps == 0 else None
+
+
+def unsolved_status(
+    share: float, record: Sequence[Mapping[str, Any]]
+) -> RunStatus | None:
+    """`improving` or `stalled` if the residual is a large share of its start.
+
+    A run improves if its score fell to a half over the last third of the log.
+    """
+    if share <= UNSOLVED_SHARE:
+        return None
+    scores = [entry["score"] for entry in record if "score" in entry]
+    late = scores[2 * len(scores) // 3 :]
+    has_fallen = len(scores) < 3 or late[-1] < late[0] / 2
+    return RunStatus.improving if has_fallen else RunStatus.stalled
 
 
 def stop_advice(result: Mapping[str, Any]) -> str:
@@ -92,7 +116,18 @@ def solution_sentence(name: str, result: Mapping[str, Any]) -> str:
     if result.get("unknowns"):
         found = [f"{n} = {value:.6g}" for n, value in result["unknowns"].items()]
         text += f"; {', '.join(found)}"
-    return f"{text}{_accuracy(result)}.{_no_step_warning(result)}{_note(result)}"
+    text += f"{_accuracy(result)}.{_no_step_warning(result)}{_note(result)}"
+    return _unsolved_warning(result) + text
+
+
+def _unsolved_warning(result: Mapping[str, Any]) -> str:
+    """What a result says first if the problem is not solved; else empty."""
+    if result.get("status") not in (RunStatus.improving, RunStatus.stalled):
+        return ""
+    text = f"NOT SOLVED: the residual is {100 * result['residual_share']:.2g} % of its "
+    if result["status"] == RunStatus.improving:
+        return text + "start and still falls. Train longer before you use it. "
+    return text + "start. Do not use this solution. "
 
 
 def _accuracy(result: Mapping[str, Any]) -> str:

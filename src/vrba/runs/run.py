@@ -144,8 +144,10 @@ class Run:
         folder = None if self.folder is None else str(self.folder.path)
         return dataclasses.replace(self.trainer.plan(state), folder=folder, **cost)
 
-    def _on_check(self, state: Any, check: Any, loss: float, seconds: float) -> None:
-        entry = self.logger.log(state, check, loss, seconds)
+    def _on_check(
+        self, state: Any, check: Any, loss: float, seconds: float, message: str
+    ) -> None:
+        entry = self.logger.log(state, check, loss, seconds, message)
         done = int(state.num_steps)
         left = seconds / max(done, 1) * (self.trainer.recipe.max_steps - done)
         self.logger.report(entry, max(min(self.max_seconds - seconds, left), 0.0))

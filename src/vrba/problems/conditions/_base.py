@@ -24,20 +24,22 @@ Fields = dict[str, Field]
 class Penalty(eqx.Module):
     """How a condition enters the loss.
 
-    `name` is the name of the term, `weight` multiplies it beside the equations.
+    `name` is the name of the term, `weight` multiplies it beside the equations; the
+    default is the recipe's choice.
     `num_points` are sampled by `policy`; both default to the recipe's choice. If the
     condition has 50 points or more, `holds_out` keeps a fifth of them to select the
     best iterate. Otherwise all points are used for training and for selection.
     """
 
     name: str | None = None
-    weight: Number = 1.0
+    weight: Number | None = None
     num_points: int | None = None
     policy: Any = None
     holds_out: bool = True
 
     def __check_init__(self):
-        check_positive(weight=self.weight)
+        if self.weight is not None:
+            check_positive(weight=self.weight)
         if self.num_points is not None:
             check_count(num_points=self.num_points)
 
