@@ -14,10 +14,11 @@ class TimeMarching(eqx.Module):
     of the linear stage with the settings `polish` follows; `None` leaves it out.
 
     The first slab is the interval over `num_slabs`. The residual of a slab is relative
-    to the size of the data. If it is above `tolerance` after `max_steps` steps of the
-    optimizer, the slab is halved, at most to `smallest` of the interval. If it is below
-    after half of them, the next slab is twice as long. Training goes on while the
-    residual still halves in ten steps, to `target` at least.
+    to the size of the data. Training goes on while it still halves in ten steps; before
+    a linear stage, `target` is enough. If it is above `tolerance` after `max_steps`
+    steps of the optimizer, and does not fall so fast, the slab is halved, at most to
+    `smallest` of the interval. If half of the steps were enough, the next slab is twice
+    as long.
 
     At most `max_sweeps` times all slabs get another step of the linear stage, one after
     another. The change is the estimated error, with the growth of errors in time.
@@ -27,7 +28,7 @@ class TimeMarching(eqx.Module):
     max_steps: int = 40
     smallest: float = 1 / 512
     tolerance: float = 1e-3
-    target: float = 1e-5
+    target: float = 1e-4
     polish: Polish | None = Polish(num_features=300)
     max_sweeps: int = 2
 

@@ -9,22 +9,20 @@ from typing import Any
 import equinox as eqx
 import numpy as np
 
-from ..core import describe
-from ..problems import EQUATIONS, Reference
+from ..problems import Reference
 from ..runs import Logger, RunFolder, StopFlag, StopReason, watch_signals
-from .accuracy import measure_residuals, relative_error
 from .marching import TimeMarching
 from .marching_files import MarchFiles, MarchState, save_marched
+from .marching_result import result_of
 from .polish_files import PolishResult, fingerprint
 from .polisher import polished_network
-from .slab_steps import SlabStep, SlabTraining, polish_slab, train_slab
+from .slab_steps import ROUNDING, SlabStep, SlabTraining, polish_slab, train_slab
 from .slabs import Interval, Slabs, Start
 from .trainer import Trainer
 
 _LEFT_OVER = 1.25  # so many lengths that are left become one slab
 _PATIENCE = 3  # slabs after one that was stuck, before a longer one is tried
 _TRAIN_SHARE = 0.6  # of a slab's share of the time
-_ROUNDING = 16 * float(np.finfo(np.float64).eps)  # no estimate is smaller
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,7 +72,7 @@ def run_marching(
         state = march.run(_without_limits(state))
     found = None
     if state.slabs:
-        found = _result(trainer, trained, slabs, settings, state, step, reference)
+        found = result_of(trainer, trained, slabs, settings, state, step, reference)
         if folder is not None and found.is_selected:
             save_marched(folder, found)
     reason = state.stop_reason or StopReason.interrupted
@@ -146,23 +144,23 @@ class _March:
             "residual": done.residual,
             "is_stuck": is_stuck,
         }
-        state = state.with_(attempts=(*state.attempts, attempt))
+        tried = state.with_(attempts=(*state.attempts, attempt))
         self.report(_sentence(len(state.slabs) + 1, attempt))
         if is_stuck:
-            state = state.with_(length=interval.length / 2)
+            tried = tried.with_(length=interval.length / 2)
             least = self.settings.smallest * self.slabs.interval.length
-            if state.length < least:
-                state = state.with_(stop_reason=StopReason.no_descent)
-            return self._saved(state)
+            if tried.length < least:
+                tried = tried.with_(stop_reason=StopReason.no_descent)
+            return self._saved(tried)
         network, change = self._polished(interval, done, start)
         if self.flag.is_set:
-            return state
+            return state  # the slab begins anew when the run is resumed
         slab = attempt | {"factors": done.factors, "change": change}
         return self._saved(
-            state.with_(
+            tried.with_(
                 slabs=(*state.slabs, slab),
                 networks=(*state.networks, network),
-                length=self._next_length(state, interval, done),
+                length=self._next_length(tried, interval, done),
             )
         )
 
@@ -303,76 +301,5 @@ def _join_parts(parts: tuple[dict[str, float], ...]) -> dict[str, Any]:
         "expected": root("expected"),
         "num_columns": int(parts[0]["num_columns"]),
     }
-    is_gain = max(found["expected"], _ROUNDING) < 0.5 * found["estimate"]
+    is_gain = max(found["expected"], ROUNDING) < 0.5 * found["estimate"]
     return found | {"is_accepted": is_gain and math.isfinite(found["estimate"])}
-
-
-def _result(
-    trainer: Trainer,
-    trained: Any,
-    slabs: Slabs,
-    settings: TimeMarching,
-    state: MarchState,
-    step: int,
-    reference: Reference | None,
-) -> PolishResult:
-    """The solution of all slabs, and what the stage adds to a run's result."""
-    networks = list(state.networks)
-    evaluator, params = slabs.join(state.intervals, networks, settings.polish)
-    before = trainer.check_params(trained)
-    after = measure_residuals(evaluator, trainer.held_out, params)
-    reached = state.slabs[-1]["end"]
-    is_complete = reached >= slabs.interval.end
-    is_selected = is_complete and bool(after.score < before.score)
-    start, end = (
-        _accuracy(found, check, *pair, reference)
-        for found, check, pair in (
-            (trainer.evaluator, before, (trained,)),
-            (evaluator, after, (params,)),
-        )
-    )
-    estimate = None
-    if state.sweeps and math.isfinite(state.sweeps[-1]["estimate"]):
-        estimate = max(state.sweeps[-1]["estimate"], _ROUNDING)
-    steps = [one | end for one in state.sweeps]
-    result = {
-        "estimated_error": estimate,
-        "estimate_is_reliable": estimate is not None,
-        "polish": {
-            "is_selected": is_selected,
-            "num_growths": 0,
-            "step": step,
-            "start": start,
-            "settings": describe(settings.polish),
-            "stop_reason": state.stop_reason,
-            "seconds": state.seconds,
-            "steps": steps,
-        },
-        "marching": {
-            "settings": describe(settings),
-            "is_complete": is_complete,
-            "reached": reached,
-            "slabs": [_plain(one) for one in state.slabs],
-            "attempts": list(state.attempts),
-            "sweeps": list(state.sweeps),
-        },
-    }
-    return PolishResult(evaluator, params, result, step)
-
-
-def _plain(slab: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in slab.items() if name != "factors"}
-
-
-def _accuracy(
-    evaluator: Any, check: Any, params: Any, reference: Reference | None
-) -> dict[str, float]:
-    """The residual of a solution, and its error to a reference."""
-    found = {
-        "residual_l2": math.sqrt(float(check.mean_squares[EQUATIONS])),
-        "residual_max": float(check.largest[EQUATIONS]),
-        "score": float(check.score),
-    }
-    if reference is not None:
-        found["error"] = relative_error(evaluator, params, reference)
-    return found

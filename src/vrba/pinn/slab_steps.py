@@ -20,6 +20,7 @@ from .pools import make_pools
 from .slabs import Interval, Slabs, Start, balance_factors
 from .trainer import Trainer
 
+ROUNDING = 16 * float(np.finfo(np.float64).eps)  # no estimate is smaller
 _CALL_STEPS = 5  # steps between two checks of the residual
 _FALL_CALLS = 2  # the residual must fall in so many calls
 _FALL = 0.5  # by this factor at least
@@ -105,15 +106,14 @@ def _is_enough(
     done: SlabTraining, found: list[float], settings: TimeMarching, is_late: bool
 ) -> bool:
     """Whether training on a slab ends here."""
-    if done.is_stuck(settings):
-        return done.num_steps >= settings.max_steps
-    if done.residual <= settings.target or is_late:
-        return True
+    late, early = found[-_FALL_CALLS:], found[:-_FALL_CALLS]
+    falls = not early or min(late) <= _FALL * min(early)
     if done.num_steps >= _MOST * settings.max_steps:
         return True
-    if len(found) <= _FALL_CALLS:
-        return False
-    return min(found[-_FALL_CALLS:]) > _FALL * min(found[:-_FALL_CALLS])
+    if done.is_stuck(settings):
+        return done.num_steps >= settings.max_steps and not falls
+    is_enough = settings.polish is not None and done.residual <= settings.target
+    return is_enough or is_late or not falls
 
 
 def _is_broken(steps: AdvanceInfo) -> bool:

@@ -17,7 +17,6 @@ from ..models import (
 )
 from ..problems import (
     EQUATIONS,
-    Data,
     Formulation,
     Initial,
     evaluate_value,
@@ -30,8 +29,6 @@ from .recipe import embedding_of
 from .traces import NUM_ROWS, traces_of
 
 Start = Callable[[str, np.ndarray], np.ndarray]  # term and points to given values
-
-_NUM_CHECKED = 1024  # points, to find out whether the domain changes in time
 
 
 class Interval(NamedTuple):
@@ -65,7 +62,7 @@ class Slabs:
         """The slabs of a problem; check `why_not_marched` first."""
         known, prepared = evaluator.formulation, evaluator.preparation
         whole = Formulation(known.problem, None, known.scales)
-        initials = _initials(whole)
+        initials = initials_of(whole)
         if prepared.is_exact:
             whole = whole.with_exact_conditions(has_initial=False)
         made = Evaluator(
@@ -249,89 +246,12 @@ def balance_factors(
     return factors
 
 
-def why_not_marched(evaluator: Evaluator) -> str:
-    """Why a problem cannot be solved slab by slab; else empty."""
-    problem = evaluator.formulation.problem
-    formulation, recipe = Formulation(problem), evaluator.recipe
-    initials = _initials(formulation)
-    coordinates = {one.on for one in initials.values()}
-    if len(coordinates) != 1:
-        return "it has no initial conditions on one coordinate"
-    time = coordinates.pop()
-    if problem.unknowns or _has(formulation, Data):
-        return "it has unknown coefficients or data"
-    if formulation.ansatz is not None:
-        return "it has an `Ansatz` of its own"
-    if time in formulation.periods or time in formulation.fourier_features:
-        return f"its inputs are periodic functions of `{time}`"
-    if not recipe.optimizer.needs_residuals:
-        return "its optimizer is of first order"
-    conditions = formulation.conditions.items()
-    others = [one for name, one in conditions if name not in initials]
-    if any(getattr(one, "on", None) == time for one in others):
-        return f"it has other conditions across `{time}`"
-    if not _has_all_orders(formulation, initials, time):
-        return f"its initial conditions do not start an evolution along `{time}`"
-    if not _is_product(formulation, initials, time):
-        return f"its domain or conditions change along `{time}`"
-    return ""
-
-
-def _initials(formulation: Formulation) -> dict[str, Initial]:
+def initials_of(formulation: Formulation) -> dict[str, Initial]:
+    """The initial conditions of a problem, by name."""
     conditions = formulation.conditions.items()
     return {name: one for name, one in conditions if isinstance(one, Initial)}
-
-
-def _has(formulation: Formulation, kind: type) -> bool:
-    return any(isinstance(one, kind) for one in formulation.conditions.values())
 
 
 def _time_order(evaluator: Evaluator, time: str) -> int:
     place = evaluator.formulation.domain.position(time)
     return max(i[place] for i in evaluator.terms[EQUATIONS].residual.indices)
-
-
-def _has_all_orders(
-    formulation: Formulation, initials: dict[str, Initial], time: str
-) -> bool:
-    """Whether each of these fields has a value and all rates below the time order."""
-    place = formulation.domain.position(time)
-    residual = formulation.terms()[EQUATIONS]
-    highest = max(index[place] for index in residual.indices)
-    orders: dict[str | None, set[int]] = {}
-    for one in initials.values():
-        orders.setdefault(one.field, set()).add(one.order)
-    counts = [len(found) for found in orders.values()]
-    is_complete = all(found == set(range(len(found))) for found in orders.values())
-    return is_complete and max(counts) == highest
-
-
-def _is_product(
-    formulation: Formulation, initials: dict[str, Initial], time: str
-) -> bool:
-    """Whether the domain and the parts of its boundary are the same at all times.
-
-    Then points remain points of the same part if their times are exchanged.
-    """
-    domain = formulation.domain
-    if domain.num_available is not None:
-        return False
-    place, generator = domain.position(time), np.random.default_rng(0)
-    points = domain.sample(_NUM_CHECKED, seed=0)
-    shuffle = lambda rows: _with_times(rows, place, generator.permutation(len(rows)))
-    if not np.all(domain.contains(shuffle(points))):
-        return False
-    for name, one in formulation.conditions.items():
-        where = getattr(one, "where", None)
-        if name in initials or where is None:
-            continue
-        points, _ = one.sample(domain, _NUM_CHECKED, seed=0)
-        if not np.all(where(*shuffle(np.asarray(points)).T)):
-            return False
-    return True
-
-
-def _with_times(points: np.ndarray, place: int, order: np.ndarray) -> np.ndarray:
-    found = points.copy()
-    found[:, place] = points[order, place]
-    return found
