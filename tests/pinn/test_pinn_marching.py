@@ -10,27 +10,28 @@ from scipy.integrate import solve_ivp
 
 import vrba
 from tests.pinn.cases import Decay
+from vrba.core import describe
 from vrba.fields import downward_closure
 from vrba.pinn import (
     Evaluator,
     Interval,
     Polish,
     Slabs,
+    Solution,
     TimeMarching,
     Trainer,
     run_marching,
     why_not_marched,
 )
-from vrba.pinn.accuracy import residual_result
-from vrba.pinn.solution import Solution, with_polish
-from vrba.pinn.solver import _manifest
 from vrba.problems import EQUATIONS, Formulation
 from vrba.runs import (
+    SOLVE,
     AbstractMeasurements,
     Logger,
     RunFolder,
     Silent,
     StopReason,
+    describe_problem,
 )
 
 END = 3.0
@@ -160,12 +161,20 @@ def test_the_slabs_cover_the_interval_without_jumps(unbroken):
 
 def test_a_loaded_solution_is_the_same_function(unbroken, tmp_path):
     trained, found = TRAINER.evaluator.initial_params(), unbroken.found
-    check = TRAINER.check_params(trained)
-    before = residual_result(TRAINER.evaluator, trained, check)
-    manifest = _manifest(TRAINER.evaluator, minutes=None, tolerance=None)
-    result = before | found.result | {"manifest": manifest, "selected_step": 0}
+    manifest = {
+        "kind": SOLVE,
+        "problem": describe_problem(Pendulum()),
+        "recipe": describe(TRAINER.recipe),
+        "seed": 0,
+        "block_size": TRAINER.evaluator.block_size,
+        "preparation": TRAINER.evaluator.preparation.description(),
+        "minutes": None,
+    }
+    result = {"residual_l2": 0.0, "before_polish": {}, "manifest": manifest}
     first = Solution(TRAINER.evaluator, trained, trained, [], result)
-    solution = with_polish(first, TRAINER.held_out, found, None)
+    ends = found.params, found.params
+    result = result | found.result
+    solution = Solution(found.evaluator, *ends, [], result, None, first)
     solution.save(tmp_path)
     times = np.linspace(0, END, 7)
     loaded = Solution.load(tmp_path, Pendulum())
