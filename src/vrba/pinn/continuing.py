@@ -124,16 +124,15 @@ def _changed_part(trainer: Any) -> str:
     residual = evaluator.terms[EQUATIONS].residual
     problem = evaluator.formulation.problem
     order = residual.order
-    found: Any = [index for index in residual.indices if sum(index) == order]
-    if len(found) > 1 or len(problem.fields) > 1:
+    first, *others = (index for index in residual.indices if sum(index) == order)
+    if others or len(problem.fields) > 1:
         return f"the derivatives of order {order}"
     names = problem.domain.coordinates
-    letters = [
-        n for n, count in zip(names, found[0], strict=True) for _ in range(count)
-    ]
+    each = zip(names, first, strict=True)
+    letters = [name for name, count in each for _ in range(count)]
     is_short = all(len(name) == 1 for name in names)
     inner = "".join(letters) if is_short else f"d({', '.join(letters)})"
-    return f"{problem.fields[0]}.{inner}"
+    return f"{next(iter(problem.fields))}.{inner}"
 
 
 def at_factor(trainer: Any, state: TrainState) -> Any:

@@ -40,6 +40,11 @@ class TermFn(eqx.Module):
         found = self.residual(self.embedding, network, row)
         return found if self.factor is None else self.factor * found
 
+    def parts(self, params: Any, row: Any) -> dict[str, Array]:
+        """The residuals at one point, and the terms that they are made of."""
+        network = eqx.combine(params, self.skeleton)
+        return self.residual.parts(self.embedding, network, row)
+
 
 class Evaluator(eqx.Module):
     """A problem with the network of a recipe, ready to be evaluated in blocks.

@@ -30,6 +30,7 @@ from ..runs import (
 from .accuracy import errors_of, reference_of, residual_result
 from .evaluator import Evaluator
 from .measurements import Measurements
+from .natural_size import residual_shares
 from .polish import why_left_out
 from .prepare import Prepared, prepare
 from .recipe import Recipe, default_recipe, with_max_steps
@@ -237,11 +238,13 @@ def _manifest(evaluator: Evaluator, **options: Any) -> dict[str, Any]:
     } | options
 
 
-def _judge(result: dict[str, Any], first: float, record: list[Any]) -> None:
-    """Add the share of the first residual that is left, and the status it means."""
-    share = float(np.sqrt(result["score"] / first)) if first > 0 else 0.0
-    result["residual_share"] = share
-    result["status"] = result["status"] or unsolved_status(share, record)
+def _judge(solution: Solution, held_out: dict[str, Any], record: list[Any]) -> None:
+    """Add residuals relative to the terms of the equations, and what they mean."""
+    result = solution.result
+    shares = residual_shares(solution.evaluator, solution.params, held_out)
+    result["residual_shares"] = shares
+    status = unsolved_status(max(shares.values()), record)
+    result["status"] = result["status"] or status
 
 
 def _finish(run: Run, stages: Stages, reference: Reference | None) -> Solution:
@@ -273,7 +276,7 @@ def _finish(run: Run, stages: Stages, reference: Reference | None) -> Solution:
     if polished is not None and polished.is_selected:
         result["status"] = None  # the polished network is finite, whatever came later
         solution = with_polish(solution, trainer.held_out, polished, reference)
-    _judge(solution.result, float(state.first_score), record)
+    _judge(solution, trainer.held_out, record)
     if folder is not None:
         header = {k: v for k, v in solution.result.items() if k != "manifest"}
         save_best(folder, state, header)

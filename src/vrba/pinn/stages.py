@@ -7,6 +7,7 @@ from typing import Any
 
 from ..problems import Reference
 from ..runs import Ended, Ongoing, Run, StopReason, watch_signals
+from .continuing import has_easier_problem
 from .one_shot import run_one_shot
 from .polish import why_left_out
 from .polish_files import PolishFiles, PolishResult, best_result
@@ -23,6 +24,7 @@ Limit = tuple[int, float]  # steps and seconds in all
 _FIRST_SECONDS, _FIRST_STEPS = 30.0, 40  # of the first of several attempts
 _FIRST_SHARE = 0.125  # of the steps of a first-order optimizer
 _LEAST_SHARE = 2 / 3  # of `_FIRST_SECONDS`, which an attempt needs
+_LONG_SHARE = 0.8  # of the time, for training that solves an easier problem first
 _LEFT_SHARE = 0.25  # of the time, for which training goes on after a stage
 _SHOT_SHARE = 0.25  # of the time, at most, for the one shot
 _SHOT_SECONDS = 20.0  # its usual time
@@ -169,6 +171,10 @@ class _Attempts:
         goal = self.begun + share * (max_seconds - self.begun)
         goal = 0.0 if self.is_over else goal
         self.ongoing, ended = self.whole_run.go_on(self.ongoing, max_steps, goal)
+        is_on_the_way = has_easier_problem(self.ongoing.state)
+        if ended.stop_reason == StopReason.time and is_on_the_way and not self.is_over:
+            goal = self.begun + _LONG_SHARE * (max_seconds - self.begun)
+            self.ongoing, ended = self.whole_run.go_on(self.ongoing, max_steps, goal)
         return ended
 
     def _can_train_on(self, attempt: dict[str, Any]) -> bool:

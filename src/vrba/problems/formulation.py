@@ -203,9 +203,31 @@ class Residual(eqx.Module):
         self, embedding: Embedded, network: Any, row: tuple[Array, Array]
     ) -> Float[Array, " eqs"]:
         """Return one number per equation; `row` is a point and its `numbers`."""
+        jets = self.formulation.jets(embedding, network, row[0], self.indices)
+        return self._of_jets(jets, network, row)
+
+    def parts(
+        self, embedding: Embedded, network: Any, row: tuple[Array, Array]
+    ) -> dict[str, Array]:
+        """Return the residuals, and the size of the terms of each equation.
+
+        These are the changes that each derivative makes to first order, such as `u.t`
+        and `u * u.x`, and the residual of fields that are zero.
+        """
+        jets = self.formulation.jets(embedding, network, row[0], self.indices)
+        zeros = jax.tree.map(jnp.zeros_like, jets)
+        fn = lambda jets: self._of_jets(jets, network, row)
+        slopes = jax.tree.leaves(jax.jacfwd(fn)(jets))
+        values = jax.tree.leaves(jets)
+        terms = [slope * value for slope, value in zip(slopes, values, strict=True)]
+        terms = jnp.stack([*terms, fn(zeros)], axis=1)
+        return {"residual": fn(jets), "terms": terms}
+
+    def _of_jets(
+        self, jets: dict[str, Jet], network: Any, row: tuple[Array, Array]
+    ) -> Float[Array, " eqs"]:
         point, numbers = row
         dtype = point.dtype
-        jets = self.formulation.jets(embedding, network, point, self.indices)
         lookups = {n: self._lookup(jet, dtype) for n, jet in jets.items()}
         _, unknowns = split_unknowns(network, self.formulation.problem.unknowns)
         found = self.evaluate(lookups, point, numbers, unknowns)

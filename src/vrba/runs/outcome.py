@@ -4,7 +4,7 @@ import enum
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-UNSOLVED_SHARE = 0.03  # of the residual before training
+UNSOLVED_SHARE = 0.03  # of the size of the terms of an equation
 
 
 class StopReason(enum.StrEnum):
@@ -83,7 +83,7 @@ def status_of(stop_reason: StopReason, num_steps: int) -> RunStatus | None:
 def unsolved_status(
     share: float, record: Sequence[Mapping[str, Any]]
 ) -> RunStatus | None:
-    """`improving` or `stalled` if the residual is a large share of its start.
+    """`improving` or `stalled` if the residual is a large share of its terms.
 
     A run improves if its score fell to a half over the last third of the log.
     """
@@ -124,10 +124,13 @@ def _unsolved_warning(result: Mapping[str, Any]) -> str:
     """What a result says first if the problem is not solved; else empty."""
     if result.get("status") not in (RunStatus.improving, RunStatus.stalled):
         return ""
-    text = f"NOT SOLVED: the residual is {100 * result['residual_share']:.2g} % of its "
+    shares = result["residual_shares"]
+    name = max(shares, key=shares.get)
+    text = f"NOT SOLVED: the residual of `{name}` is {100 * shares[name]:.2g} % of the "
+    text += "size of its terms"
     if result["status"] == RunStatus.improving:
-        return text + "start and still falls. Train longer before you use it. "
-    return text + "start. Do not use this solution. "
+        return text + " and still falls. Train longer before you use it. "
+    return text + ". Do not use this solution. "
 
 
 def _accuracy(result: Mapping[str, Any]) -> str:
