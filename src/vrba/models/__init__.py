@@ -22,6 +22,9 @@ from .kernels import DenseKernel as DenseKernel
 from .kernels import DenseWeights as DenseWeights
 from .kernels import TuckerKernel as TuckerKernel
 from .kernels import TuckerWeights as TuckerWeights
+from .marching import Marched as Marched
+from .marching import SlabEmbedding as SlabEmbedding
+from .marching import march as march
 from .mlp import MLP as MLP
 from .mlp import Network as Network
 from .parameters import ComplexArray as ComplexArray

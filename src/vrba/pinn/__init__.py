@@ -15,6 +15,9 @@ from .diagnostics import diagnose as diagnose
 from .evaluator import Evaluator as Evaluator
 from .evaluator import TermFn as TermFn
 from .export import check_grid_file as check_grid_file
+from .marching import TimeMarching as TimeMarching
+from .marching_run import MarchEnd as MarchEnd
+from .marching_run import run_marching as run_marching
 from .natural_size import residual_shares as residual_shares
 from .one_shot import ShotAttempt as ShotAttempt
 from .one_shot import attempt_shot as attempt_shot
@@ -48,6 +51,9 @@ from .seeds import sentence_of_seeds as sentence_of_seeds
 from .seeds import spread_of_unknowns as spread_of_unknowns
 from .seeds import summary_of_seeds as summary_of_seeds
 from .singular import SingularEmbedding as SingularEmbedding
+from .slab_checks import why_not_marched as why_not_marched
+from .slabs import Interval as Interval
+from .slabs import Slabs as Slabs
 from .snapshot import grid_residuals as grid_residuals
 from .solution import Solution as Solution
 from .solution import evaluator_from as evaluator_from

@@ -11,30 +11,34 @@ from jaxtyping import Array, Float
 
 from ..core import flatten, float_dtype, to_jax_arrays
 from ..fields import choose_block_size, downward_closure, map_in_blocks
-from ..models import Embedding
+from ..models import Embedding, SlabEmbedding
 from ..problems import EQUATIONS, Formulation, Residual, attach_unknowns, split_unknowns
 from ..runs import random_stream, seed_array
 from .preparation import Preparation
 from .recipe import Recipe, embedding_of, network_of
 from .singular import SingularEmbedding
 
+Embedded = Embedding | SlabEmbedding | SingularEmbedding
 Rows = tuple[Float[Array, "_ _"], Float[Array, "_ _"]]  # points, given values there
 
 
 class TermFn(eqx.Module):
     """The residual of one term as a function of trained parameters and a row.
 
-    `skeleton` is the part of the network that is not trained.
+    `skeleton` is the part of the network that is not trained. A `factor` multiplies
+    the residual.
     """
 
     residual: Residual
-    embedding: Embedding | SingularEmbedding
+    embedding: Embedded
     skeleton: Any
+    factor: Float[Array, ""] | None = None
 
     def __call__(self, params: Any, row: Any) -> Float[Array, " eqs"]:
         """The residuals at one point."""
         network = eqx.combine(params, self.skeleton)
-        return self.residual(self.embedding, network, row)
+        found = self.residual(self.embedding, network, row)
+        return found if self.factor is None else self.factor * found
 
     def parts(self, params: Any, row: Any) -> dict[str, Array]:
         """The residuals at one point, and the terms that they are made of."""
@@ -47,12 +51,13 @@ class Evaluator(eqx.Module):
 
     It holds no points. Parameters are arguments of every method. `skeleton` replaces
     the part that is not trained of the recipe's network, and `embedding` its inputs.
+    `factors` multiply the residuals of some terms; as arrays they compile nothing.
     `preparation` is what was found before training; without it, conditions are exact
     where the recipe asks for it, weights and scales are one.
     """
 
     formulation: Formulation
-    embedding: Embedding | SingularEmbedding
+    embedding: Embedded
     skeleton: Any
     terms: dict[str, TermFn]
     block_size: int
@@ -67,8 +72,9 @@ class Evaluator(eqx.Module):
         seed: int,
         *,
         skeleton: Any = None,
-        embedding: Embedding | SingularEmbedding | None = None,
+        embedding: Embedded | None = None,
         block_size: int | None = None,
+        factors: dict[str, Float[Array, ""]] | None = None,
         preparation: Preparation | None = None,
     ):
         self.preparation = preparation or Preparation(recipe.exact_conditions)
@@ -79,9 +85,9 @@ class Evaluator(eqx.Module):
         if skeleton is None:
             network = self._initial_network()
             skeleton = eqx.filter(network, eqx.is_inexact_array, inverse=True)
-        self.skeleton = skeleton
+        self.skeleton, given = skeleton, factors or {}
         self.terms = {
-            name: TermFn(residual, self.embedding, self.skeleton)
+            name: TermFn(residual, self.embedding, self.skeleton, given.get(name))
             for name, residual in residuals.items()
         }
         size = block_size or recipe.block_size
@@ -132,6 +138,16 @@ class Evaluator(eqx.Module):
         model = self.recipe.model
         network = network_of(self.formulation, model, key=key, dtype=dtype)
         return attach_unknowns(network, self.formulation.problem.unknowns, dtype)
+
+    @property
+    def factors(self) -> dict[str, Float[Array, ""]]:
+        """The factors of the terms that have one."""
+        each = ((name, term.factor) for name, term in self.terms.items())
+        return {name: factor for name, factor in each if factor is not None}
+
+    def sample(self, name: str, num_points: int, *, seed: int) -> Any:
+        """Points of a term with their given values, as NumPy arrays."""
+        return self.terms[name].residual.sample(num_points, seed=seed)
 
     def unknowns(self, params: Any) -> dict[str, float]:
         """The values of the unknown coefficients."""

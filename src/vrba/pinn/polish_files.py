@@ -235,6 +235,7 @@ def evaluator_of(
 
 def result_before_polish(result: dict[str, Any]) -> dict[str, Any]:
     """The result of training alone."""
-    added = ("before_polish", "estimated_error", "estimate_is_reliable", "polish")
+    estimate = ("estimated_error", "estimate_is_reliable")
+    added = ("before_polish", *estimate, "polish", "marching")
     kept = {key: value for key, value in result.items() if key not in added}
     return kept | result["before_polish"]

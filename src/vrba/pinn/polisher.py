@@ -78,7 +78,10 @@ class PolishRounds:
 
 
 class Polisher(eqx.Module):
-    """The linear stage of a problem and a trained network, ready for steps."""
+    """The linear stage of a problem and a trained network, ready for steps.
+
+    `sample_fn` replaces `evaluator.sample`.
+    """
 
     settings: Polish
     evaluator: Evaluator
@@ -87,6 +90,7 @@ class Polisher(eqx.Module):
     points: Float[Array, "points dim"]
     entropy: tuple[int, ...] = eqx.field(static=True)
     num_growths: int = eqx.field(static=True)
+    sample_fn: Callable[..., Any]
 
     def __init__(
         self,
@@ -95,12 +99,14 @@ class Polisher(eqx.Module):
         params: Any,
         pools: dict[str, Rows],
         num_growths: int = 0,
+        sample_fn: Callable[..., Any] | None = None,
     ):
         self.settings, self.num_growths = settings, num_growths
         network = polished_network(settings, evaluator, params, num_growths)
         parts = trained_parts(network)
         self.trained, skeleton = eqx.partition(network, parts)
         self.evaluator = polished_evaluator(settings, evaluator, skeleton)
+        self.sample_fn = sample_fn or evaluator.sample
         terms = self.evaluator.terms
         self.finite_pools = {
             name: pools[name]
@@ -110,7 +116,7 @@ class Polisher(eqx.Module):
         self.entropy = (evaluator.seed, 2)
         domain = evaluator.formulation.domain
         count = min(_NUM_VALUES, domain.num_available or _NUM_VALUES)
-        points = domain.sample(count, seed=self._integer(0))
+        points, _ = self.sample_fn(EQUATIONS, count, seed=self._integer(0))
         self.points = jnp.asarray(points, evaluator.dtype)
 
     @property
@@ -291,12 +297,11 @@ class Polisher(eqx.Module):
         """New points of these terms; a finite set is used as a whole."""
         terms, numbers = [], {name: k for k, name in enumerate(self.evaluator.terms)}
         for name in names:
-            term, k = self.evaluator.terms[name], numbers[name]
-            count = self.num_points(name)
+            k, count = numbers[name], self.num_points(name)
             pool = self.finite_pools.get(name)
             if pool is None:
                 size = self.settings.pool_factor * 2**self.num_growths * count
-                found = term.residual.sample(size, seed=self._integer(*seed, k, 0))
+                found = self.sample_fn(name, size, seed=self._integer(*seed, k, 0))
                 cast = lambda part: jnp.asarray(part, self.evaluator.dtype)
                 pool = jax.tree.map(cast, tuple(found))
             drawn = draw_term(
@@ -388,8 +393,9 @@ def polished_evaluator(
         evaluator.recipe,
         evaluator.seed,
         skeleton=skeleton,
-        embedding=with_singular(embedding_of(formulation), settings, formulation),
+        embedding=with_singular(evaluator.embedding, settings, formulation),
         block_size=_block_size(evaluator, settings.num_features),
+        factors=evaluator.factors,
         preparation=evaluator.preparation,
     )
 

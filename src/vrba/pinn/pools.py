@@ -1,5 +1,6 @@
 """The points of a run: a pool to draw from, and held-out points."""
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -12,6 +13,8 @@ from ..problems import AbstractCondition, Residual
 from .evaluator import Evaluator, Rows
 from .recipe import Recipe
 
+Sample = Callable[..., Any]  # like `Evaluator.sample`
+
 _MIN_TO_SPLIT = 50
 _HELD_OUT_FRACTION = 5  # one in five
 _MIN_CONDITION_POINTS = 256
@@ -19,13 +22,16 @@ _MIN_IF_FINITE = 1024
 _EQUATION_POINTS_PER_POINT = 8
 
 
-def make_pools(evaluator: Evaluator) -> tuple[dict[str, Rows], dict[str, Rows]]:
+def make_pools(
+    evaluator: Evaluator, sample_fn: Sample | None = None
+) -> tuple[dict[str, Rows], dict[str, Rows]]:
     """The pool and the held-out points of each term.
 
     Where only finitely many points exist, as in `Data` or a point cloud, a fifth of 50
     or more is held out unless the condition forbids it; otherwise all of them are
-    trained on and checked.
+    trained on and checked. `sample_fn` replaces `evaluator.sample`.
     """
+    sample_fn = sample_fn or evaluator.sample
     pools, held_out = {}, {}
     for name, seeds in _seeds_of_terms(evaluator).items():
         residual = evaluator.terms[name].residual
@@ -33,9 +39,9 @@ def make_pools(evaluator: Evaluator) -> tuple[dict[str, Rows], dict[str, Rows]]:
             _check_holds_out(evaluator, name)
             counts = _sizes(evaluator.recipe, _condition(evaluator, name))
             pairs = zip(counts, seeds, strict=True)
-            rows = [residual.sample(count, seed=seed) for count, seed in pairs]
+            rows = [sample_fn(name, count, seed=seed) for count, seed in pairs]
         else:
-            rows = _split_finite(evaluator, name, seeds)
+            rows = _split_finite(evaluator, name, seeds, sample_fn)
         pools[name], held_out[name] = _on_device(evaluator, rows)
     return pools, held_out
 
@@ -47,9 +53,10 @@ def make_held_out(evaluator: Evaluator) -> dict[str, Rows]:
         residual = evaluator.terms[name].residual
         if residual.num_available is None:
             count = _sizes(evaluator.recipe, _condition(evaluator, name))[1]
-            rows = residual.sample(count, seed=second)
+            rows = evaluator.sample(name, count, seed=second)
         else:
-            rows = _split_finite(evaluator, name, (first, second))[1]
+            seeds = first, second
+            rows = _split_finite(evaluator, name, seeds, evaluator.sample)[1]
         held_out[name] = _on_device(evaluator, rows)
     return held_out
 
@@ -71,11 +78,11 @@ def _on_device(evaluator: Evaluator, rows: Any) -> Any:
 
 
 def _split_finite(
-    evaluator: Evaluator, name: str, seeds: tuple[int, int]
+    evaluator: Evaluator, name: str, seeds: tuple[int, int], sample_fn: Sample
 ) -> list[tuple[Any, Any]]:
     """Rows to train on and rows to check, of a finite set."""
     residual, condition = evaluator.terms[name].residual, _condition(evaluator, name)
-    found = residual.sample(residual.num_available or 0, seed=seeds[0])
+    found = sample_fn(name, residual.num_available or 0, seed=seeds[0])
     holds_out = condition is None or condition.penalty.holds_out
     return _split(found, seeds[1]) if holds_out else [found, found]
 

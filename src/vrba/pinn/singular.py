@@ -4,7 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ..models import Embedding
+from ..models import Embedding, SlabEmbedding
 from ..problems import Formulation, Singular
 from .polish import Polish, why_left_out
 
@@ -12,7 +12,7 @@ from .polish import Polish, why_left_out
 class SingularEmbedding(eqx.Module):
     """The inputs of the network, then the singular functions of a problem."""
 
-    embedding: Embedding
+    embedding: Embedding | SlabEmbedding
     functions: tuple[Singular, ...]
     positions: tuple[tuple[int, ...], ...]  # coordinates of each function
 
@@ -33,9 +33,13 @@ def singular_functions(
 
 
 def with_singular(
-    embedding: Embedding, settings: Polish, formulation: Formulation
-) -> Embedding | SingularEmbedding:
+    embedding: Embedding | SlabEmbedding | SingularEmbedding,
+    settings: Polish,
+    formulation: Formulation,
+) -> Embedding | SlabEmbedding | SingularEmbedding:
     """The inputs of the polished network."""
+    if isinstance(embedding, SingularEmbedding):
+        embedding = embedding.embedding
     functions = singular_functions(settings, formulation)
     if not functions:
         return embedding

@@ -41,6 +41,7 @@ from .accuracy import (
 )
 from .evaluator import Evaluator, Rows
 from .export import write_grid
+from .marching_files import load_marched, save_marched
 from .polish_files import (
     PolishFiles,
     PolishResult,
@@ -204,7 +205,10 @@ class Solution(eqx.Module):
             described = self.result["manifest"]["problem"]
             step = self.result["polish"]["step"]
             found = PolishResult(self.evaluator, self.params, self.result, step)
-            save_polished(folder, found, described)
+            if "marching" in self.result:
+                save_marched(folder, found)
+            else:
+                save_polished(folder, found, described)
         save_complete(folder, self.result, self.record, iterates)
         return folder.path
 
@@ -246,7 +250,8 @@ class Solution(eqx.Module):
                 return with_polish(trained, make_held_out(evaluator), polished, None)
             if not result.get("polish", {}).get("is_selected"):
                 return trained
-            return _polished(trained, load_polished(folder, evaluator))
+            load_fn = load_marched if "marching" in result else load_polished
+            return _polished(trained, load_fn(folder, evaluator))
 
     def summary(self) -> dict[str, Any]:
         """The result as plain values."""

@@ -39,7 +39,10 @@ from .state import Check, TrainState, replaced
 
 
 class Trainer(AbstractTrainer):
-    """An evaluator, a recipe, and the points."""
+    """An evaluator, a recipe, and the points.
+
+    `rows` are the pools and the held-out points, if they exist already.
+    """
 
     evaluator: Evaluator
     recipe: Recipe
@@ -48,7 +51,7 @@ class Trainer(AbstractTrainer):
     policies: dict[str, AbstractPolicy]
     continuation: Continuation | None  # if it applies to the problem
 
-    def __init__(self, evaluator: Evaluator):
+    def __init__(self, evaluator: Evaluator, rows: Any = None):
         self.recipe = recipe = evaluator.recipe
         self.continuation = continuation_of(evaluator)
         if self.continuation is not None:
@@ -60,7 +63,7 @@ class Trainer(AbstractTrainer):
             self.policies[name] = policy_of(recipe, condition, residual)
         for name, policy in self.policies.items():
             _check_policy(name, policy)
-        self.pools, self.held_out = make_pools(evaluator)
+        self.pools, self.held_out = make_pools(evaluator) if rows is None else rows
 
     @property
     @override

@@ -17,6 +17,7 @@ from .conditions import Data as Data
 from .conditions import Dirichlet as Dirichlet
 from .conditions import FluxJump as FluxJump
 from .conditions import FourierFeatures as FourierFeatures
+from .conditions import GivenInitial as GivenInitial
 from .conditions import Initial as Initial
 from .conditions import Interface as Interface
 from .conditions import InterfaceConstraint as InterfaceConstraint
@@ -27,6 +28,7 @@ from .conditions import Penalty as Penalty
 from .conditions import Periodic as Periodic
 from .conditions import Robin as Robin
 from .conditions import Singular as Singular
+from .conditions import evaluate_value as evaluate_value
 from .corners import CornerFunction as CornerFunction
 from .corners import corner_functions as corner_functions
 from .corners import functions_of_opening as functions_of_opening

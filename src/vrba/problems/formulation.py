@@ -34,6 +34,7 @@ from .conditions import (
     Ansatz,
     Average,
     FourierFeatures,
+    Initial,
     Mean,
     Periodic,
     Singular,
@@ -103,20 +104,34 @@ class Formulation(eqx.Module):
         if not self.singular and self.ansatz is None:
             self.singular = corner_functions(problem.domain)
 
-    def with_exact_conditions(self) -> "Formulation":
+    def with_exact_conditions(self, *, has_initial: bool = True) -> "Formulation":
         """Return the problem with an ansatz for the conditions that have an exact form.
 
         A problem with an ansatz of its own remains as it is. So do the conditions if
         the residual of the known part is not finite, or concentrated in a few points.
+        Without `has_initial`, initial conditions remain too.
         """
         if self.ansatz is not None or self.exact is not None:
             return self
         fields, periodic = self.problem.fields, tuple(self.periods)
-        found = find_exact_conditions(self.domain, fields, periodic, self.conditions)
+        chosen = {
+            name: condition
+            for name, condition in self.conditions.items()
+            if has_initial or not isinstance(condition, Initial)
+        }
+        found = find_exact_conditions(self.domain, fields, periodic, chosen)
         formed = Formulation(self.problem, found, self.scales)
         if why := formed._why_singular():
             formed = Formulation(self.problem, found.without(why), self.scales)
         return formed
+
+    def with_given_initials(self) -> "Formulation":
+        """Return the problem with initial values that come with each point."""
+        conditions = {
+            name: one.without_values() if isinstance(one, Initial) else one
+            for name, one in self.conditions.items()
+        }
+        return eqx.tree_at(lambda f: f.conditions, self, conditions)
 
     def with_scales(self, scales: tuple[float, ...]) -> "Formulation":
         """Return the problem with factors for the outputs of the network."""

@@ -87,7 +87,8 @@ def _progress_rows(entry: dict[str, Any], plan: Plan) -> list[Row]:
             f"step {entry[POLISH_STEP]}, {entry['estimated_error']:.1e} estimated"
         )
         rows.append(("linear stage", estimate))
-    rows.append(("loss", f"{entry['loss']:.2e}"))
+    if "loss" in entry:
+        rows.append(("loss", f"{entry['loss']:.2e}"))
     if "residual_l2" in entry:
         residual = f"{entry['residual_l2']:.2e}, largest {entry['residual_max']:.1e}"
         rows.append(("residual", residual))

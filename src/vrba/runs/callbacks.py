@@ -77,6 +77,11 @@ class PrintLines(AbstractCallback):
 
     @override
     def on_check(self, entry: dict[str, Any], seconds_left: float) -> None:
+        times = f"{format_duration(entry['seconds'])}, "
+        times += f"{format_duration(seconds_left)} left"
+        if "loss" not in entry:  # a stage that is told in words
+            self._write(f"{entry['message']}  {times}")
+            return
         error = entry.get("error")
         known = "" if error is None else f"  error {error:.2e}"
         residual = ""
@@ -87,10 +92,7 @@ class PrintLines(AbstractCallback):
         if POLISH_STEP in entry:
             place = f"linear {entry[POLISH_STEP]:4d}"
             known = f"  estimated {entry['estimated_error']:.1e}{known}"
-        self._write(
-            f"{place}  loss {entry['loss']:.2e}{residual}{known}  "
-            f"{format_duration(entry['seconds'])}, {format_duration(seconds_left)} left"
-        )
+        self._write(f"{place}  loss {entry['loss']:.2e}{residual}{known}  {times}")
         if "message" in entry:
             self._write(entry["message"])
         for warning in entry.get("warnings", []):

@@ -12,6 +12,7 @@ from .data import Data as Data
 from .hard import Ansatz as Ansatz
 from .hard import FourierFeatures as FourierFeatures
 from .hard import Periodic as Periodic
+from .initial import GivenInitial as GivenInitial
 from .initial import Initial as Initial
 from .interface import SIDES as SIDES
 from .interface import AbstractInterfaceCondition as AbstractInterfaceCondition

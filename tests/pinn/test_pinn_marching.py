@@ -1,0 +1,271 @@
+"""Time marching: slabs of time that are solved one after another."""
+
+import math
+import signal
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import vrba
+from tests.pinn.cases import Decay
+from vrba.core import describe
+from vrba.fields import downward_closure
+from vrba.pinn import (
+    Evaluator,
+    Interval,
+    Polish,
+    Slabs,
+    Solution,
+    TimeMarching,
+    Trainer,
+    run_marching,
+    why_not_marched,
+)
+from vrba.problems import EQUATIONS, Formulation
+from vrba.runs import (
+    SOLVE,
+    AbstractMeasurements,
+    Logger,
+    RunFolder,
+    Silent,
+    StopReason,
+    describe_problem,
+)
+
+END = 3.0
+SMALL = TimeMarching(
+    num_slabs=3,
+    max_steps=20,
+    tolerance=0.05,
+    target=1e-4,
+    polish=Polish(num_features=40, num_rounds=2, rows_per_column=4),
+    max_sweeps=1,
+)
+
+
+class Pendulum(vrba.Problem):
+    """`u'' = -sin(u)`, `u(0) = 2`, `u'(0) = 0`."""
+
+    domain = vrba.Box(t=(0, END))
+
+    def equations(self, u, t):
+        return {"motion": u.tt + jnp.sin(u.value)}
+
+    def conditions(self):
+        return [vrba.Initial(2.0), vrba.Initial(0.0, order=1)]
+
+
+def recipe(**settings):
+    chosen = {
+        "model": vrba.MLP(width=6, depth=2),
+        "num_points": 64,
+        "pool_size": 256,
+        "num_held_out": 64,
+        "max_steps": 5,
+        "exact_conditions": True,
+        "polish": None,
+    }
+    return vrba.Recipe(**(chosen | settings))
+
+
+def evaluator_of(problem, **settings):
+    return Evaluator(Formulation(problem), recipe(**settings), 0)
+
+
+TRAINER = Trainer(evaluator_of(Pendulum()))
+
+
+class Nothing(AbstractMeasurements):
+    """Measure nothing."""
+
+    def start(self, planned_seconds, record):
+        pass
+
+    def entry(self, state, check, loss, seconds):
+        return {}
+
+    def drawn_points(self, state):
+        return None
+
+
+class StopAfter(Silent):
+    """Ask to stop, as by Ctrl-C, at a report."""
+
+    def __init__(self, number):
+        self.number, self.count = number, 0
+
+    def on_check(self, entry, seconds_left):
+        self.count += 1
+        if self.count == self.number:
+            signal.raise_signal(signal.SIGINT)
+
+
+def marched(folder=None, callback=None, settings=SMALL):
+    return run_marching(
+        TRAINER,
+        TRAINER.evaluator.initial_params(),
+        settings,
+        None if folder is None else RunFolder(folder),
+        Logger(Nothing(), callback or Silent(), None),
+        step=5,
+        seconds=1.0,
+        max_seconds=math.inf,
+        reference=None,
+    )
+
+
+@pytest.fixture(scope="module")
+def unbroken():
+    return marched()
+
+
+def values_at(found, times):
+    evaluator, params = found.evaluator, found.params
+    rate = evaluator.evaluate(params, _both, jnp.asarray(times)[:, None])
+    return np.stack([rate["u"], rate["rate"]])
+
+
+def _both(u, t):
+    return {"u": u.value, "rate": u.t}
+
+
+def exact(times):
+    swing = lambda t, y: [y[1], -np.sin(y[0])]
+    options = {"method": "DOP853", "rtol": 1e-13, "atol": 1e-13}
+    return solve_ivp(swing, (0, END), [2.0, 0.0], t_eval=times, **options).y
+
+
+def test_the_solution_agrees_with_a_method_of_high_order(unbroken):
+    times = np.linspace(0, END, 61)
+    found = unbroken.found
+    error = np.linalg.norm(values_at(found, times) - exact(times))
+    relative = error / np.linalg.norm(exact(times))
+    assert relative < 1e-7
+    result = found.result
+    assert found.is_selected and result["marching"]["is_complete"]
+    assert relative < 10 * result["estimated_error"] and result["estimate_is_reliable"]
+
+
+def test_the_slabs_cover_the_interval_without_jumps(unbroken):
+    slabs = unbroken.found.result["marching"]["slabs"]
+    assert slabs[0]["start"] == 0 and slabs[-1]["end"] == END
+    inner = [one["end"] for one in slabs[:-1]]
+    assert inner == [one["start"] for one in slabs[1:]]
+    before, after = (
+        values_at(unbroken.found, np.asarray(inner) + shift) for shift in (-1e-9, 1e-9)
+    )
+    np.testing.assert_allclose(before, after, atol=1e-6)
+
+
+def test_a_loaded_solution_is_the_same_function(unbroken, tmp_path):
+    trained, found = TRAINER.evaluator.initial_params(), unbroken.found
+    manifest = {
+        "kind": SOLVE,
+        "problem": describe_problem(Pendulum()),
+        "recipe": describe(TRAINER.recipe),
+        "seed": 0,
+        "block_size": TRAINER.evaluator.block_size,
+        "preparation": TRAINER.evaluator.preparation.description(),
+        "minutes": None,
+    }
+    result = {"residual_l2": 0.0, "before_polish": {}, "manifest": manifest}
+    first = Solution(TRAINER.evaluator, trained, trained, [], result)
+    ends = found.params, found.params
+    result = result | found.result
+    solution = Solution(found.evaluator, *ends, [], result, None, first)
+    solution.save(tmp_path)
+    times = np.linspace(0, END, 7)
+    loaded = Solution.load(tmp_path, Pendulum())
+    np.testing.assert_array_equal(loaded(times), solution(times))
+    np.testing.assert_array_equal(solution(times), values_at(found, times)[0])
+    np.testing.assert_array_equal(loaded.before_polish(times), first(times))
+
+
+@pytest.mark.parametrize("report", [2, 3])
+def test_a_stage_that_was_stopped_goes_on_bit_for_bit(unbroken, tmp_path, report):
+    stopped = marched(tmp_path, StopAfter(report))
+    assert stopped.stop_reason == StopReason.interrupted
+    found = marched(tmp_path).found
+    times = np.linspace(0, END, 7)
+    expected = values_at(unbroken.found, times)
+    np.testing.assert_array_equal(values_at(found, times), expected)
+    assert found.result["marching"] == unbroken.found.result["marching"]
+    again = marched(tmp_path, StopAfter(1)).found  # nothing is left to do
+    np.testing.assert_array_equal(values_at(again, times), expected)
+
+
+def test_a_slab_that_is_stuck_is_halved_until_it_is_too_short():
+    settings = TimeMarching(
+        num_slabs=1, max_steps=5, smallest=0.4, tolerance=1e-12, polish=None
+    )
+    end = marched(settings=settings)
+    assert end.stop_reason == StopReason.no_descent and end.found is None
+
+
+def test_a_slab_has_the_equations_on_its_own_times():
+    slabs = Slabs.of(TRAINER.evaluator)
+    interval = Interval(1.0, 1.5)
+    evaluator = slabs.evaluator(interval)
+    sample = slabs.sampler(interval, slabs.first_values())
+    points, numbers = sample(EQUATIONS, 32, seed=0)
+    assert np.all((points >= 1.0) & (points <= 1.5))
+    params = evaluator.initial_params()
+    rows = jnp.asarray(points), jnp.asarray(numbers)
+    found = evaluator.residual(params, EQUATIONS, rows)
+    expected = evaluator.evaluate(params, Pendulum().equations, rows[0])["motion"]
+    np.testing.assert_allclose(found[:, 0], 0.5**2 * expected, rtol=1e-12)
+    start, values = sample("initial", 1, seed=0)
+    assert start == [[1.0]] and values == [[2.0]]
+
+
+class Driven(Pendulum):
+    """A field whose boundary moves in time."""
+
+    domain = vrba.Box(t=(0, 1), x=(0, 1))
+
+    def equations(self, u, t, x):
+        return {"heat": u.t - u.xx}
+
+    def conditions(self):
+        where = lambda t, x: x < 0.5 + t
+        return [vrba.Initial(0.0), vrba.Dirichlet(0.0, on="x", where=where)]
+
+
+class Waves(Driven):
+    """A rate is missing."""
+
+    def equations(self, u, t, x):
+        return {"wave": u.tt - u.xx}
+
+    def conditions(self):
+        return [vrba.Initial(0.0), vrba.Dirichlet(0.0, on="x")]
+
+
+REASONS = {
+    "no initial": Decay(),
+    "start an evolution": Waves(),
+    "change along": Driven(),
+}
+
+
+@pytest.mark.parametrize("text", REASONS)
+def test_problems_without_an_evolution_are_not_marched(text):
+    assert text in why_not_marched(evaluator_of(REASONS[text]))
+    assert why_not_marched(TRAINER.evaluator) == ""
+
+
+def test_orders_of_derivatives_are_known():
+    slabs = Slabs.of(TRAINER.evaluator)
+    assert slabs.time_order == 2
+    assert (2,) in downward_closure(slabs.whole.terms[EQUATIONS].residual.indices)
+
+
+MISTAKES = {"num_slabs": 0, "smallest": 2.0, "tolerance": -1.0}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_wrong_settings_are_refused(name):
+    with pytest.raises(vrba.InputError, match=name):
+        TimeMarching(**{name: MISTAKES[name]})
