@@ -17,6 +17,7 @@ from .continuation import (
     is_stuck,
 )
 from .evaluator import Evaluator
+from .slab_checks import why_not_marched
 from .state import Check, TrainState, replaced
 from .traces import NUM_ROWS, TermDifference, traces_of
 
@@ -29,6 +30,12 @@ def continuation_of(evaluator: Evaluator) -> Continuation | None:
     if settings is None or not optimizer.needs_residuals:
         return None
     return settings if settings.applies_to(evaluator.formulation) else None
+
+
+def is_marched(evaluator: Evaluator) -> bool:
+    """Whether the problem is solved slab by slab if training is stuck."""
+    is_wanted = evaluator.recipe.time_marching is not None
+    return is_wanted and not why_not_marched(evaluator)
 
 
 def has_easier_problem(state: TrainState) -> bool:
@@ -46,8 +53,8 @@ def next_check(settings: Continuation, state: TrainState) -> int:
 def after_check(trainer: Any, state: TrainState, check: Check) -> tuple[Any, str]:
     """The state to go on from after a check of a trainer, and what changed, in words.
 
-    A run that is stuck starts anew with an easier problem. An easier problem that is
-    solved, or took its time, is followed by the next one.
+    A run that is stuck starts anew with an easier problem, or ends to march in time. An
+    easier problem that is solved, or took its time, is followed by the next one.
     """
     if has_easier_problem(state):
         return _after_level(trainer, state)
@@ -59,9 +66,13 @@ def after_check(trainer: Any, state: TrainState, check: Check) -> tuple[Any, str
     if bool(known.is_over) or not is_stuck(scores, state.first_score, step):
         return state, ""
     share = 100 * float(jnp.sqrt(check.score / state.first_score))
+    text = f"Step {step}: stuck; the residual is {share:.2g} % of its start."
+    if trainer.is_marched:
+        known = dataclasses.replace(known, is_over=jnp.ones((), bool))
+        text += " Solving one slab of time after another (--no-slabs to disable)."
+        return replaced(state, continuation=known), text
     factor = _first_factor(trainer, known.first_params)
-    text = f"Step {step}: stuck; the residual is {share:.2g} % of its start. Trying "
-    text += f"{_changed_part(trainer)} {factor:.3g} times as large, then less "
+    text += f" Trying {_changed_part(trainer)} {factor:.3g} times as large, then less "
     state = _restarted(trainer, state, known.first_params, factor)
     return state, text + "(--no-continuation to disable)."
 
@@ -137,20 +148,26 @@ def _changed_part(trainer: Any) -> str:
 
 def at_factor(trainer: Any, state: TrainState) -> Any:
     """The trainer of the problem that a state trains at present."""
-    if state.continuation is None:
+    known: Any = state.continuation
+    if trainer.continuation is None:
         return trainer
     where = lambda one: one.evaluator.terms[EQUATIONS].residual.factor
-    return eqx.tree_at(where, trainer, state.continuation.factor)
+    return eqx.tree_at(where, trainer, known.factor)
 
 
-def new_continuation(
-    settings: Continuation | None, evaluator: Evaluator, params: Any
-) -> ContinuationState | None:
-    """The state of a continuation before the first step, if there is one."""
-    if settings is None:
+def new_continuation(trainer: Any, params: Any) -> ContinuationState | None:
+    """The state before the first step, if there is a way out when a run is stuck."""
+    settings, evaluator = trainer.continuation, trainer.evaluator
+    if settings is None and not trainer.is_marched:
         return None
     factor = 1.0
-    if settings.coefficient is not None:
+    if settings is not None and settings.coefficient is not None:
         factor = settings.first_factor(evaluator.formulation)
     every, dtype = evaluator.recipe.check_every, evaluator.dtype
     return ContinuationState.new(params, factor, every, dtype)
+
+
+def leaves_training(trainer: Any, state: TrainState) -> bool:
+    """Whether training was stuck, and slabs of time follow."""
+    known: Any = state.continuation
+    return trainer.is_marched and bool(known.is_over)

@@ -25,6 +25,7 @@ from ..runs import known_classes as classes_of_rooms
 from . import balance as balance_module
 from .balance import AbstractBalance, FixedBalance, GradientNorms, TraceBalance
 from .continuation import Continuation
+from .marching import TimeMarching
 from .polish import Polish, PolishDraws, training_share
 from .preparation import FormRace
 
@@ -56,7 +57,8 @@ class Recipe(eqx.Module):
     With `has_scales`, the outputs of the network are multiplied by the largest given
     values of their fields.
 
-    `continuation` says what to do if a steady problem is stuck; `None` trains on.
+    `continuation` says what to do if a steady problem is stuck, and `time_marching` if
+    a problem with initial values is; `None` trains on.
 
     `polish` are the settings of the linear stage after training; `None` leaves it out.
 
@@ -82,6 +84,7 @@ class Recipe(eqx.Module):
     race: FormRace | None = None
     has_scales: bool = False
     continuation: Continuation | None = None
+    time_marching: TimeMarching | None = None
     polish: Polish | None = None
 
     def __check_init__(self):
@@ -104,6 +107,8 @@ class Recipe(eqx.Module):
             check_kind(race=(self.race, FormRace))
         if self.continuation is not None:
             check_kind(continuation=(self.continuation, Continuation))
+        if self.time_marching is not None:
+            check_kind(time_marching=(self.time_marching, TimeMarching))
         _check_model(self.model)
         if self.polish is not None:
             check_kind(polish=(self.polish, Polish))
@@ -210,8 +215,8 @@ def _chosen_recipe(formulation, minutes, optimizer, model) -> Recipe:
         has_scales=True,
     )
     if optimizer.needs_residuals:
-        changes = {"balance": TraceBalance(), "continuation": Continuation()}
-        return dataclasses.replace(recipe, **changes)
+        ways_out = {"continuation": Continuation(), "time_marching": TimeMarching()}
+        return dataclasses.replace(recipe, balance=TraceBalance(), **ways_out)
     intervals = {"resample_every": 100, "check_every": 100}
     return dataclasses.replace(recipe, balance=GradientNorms(), **intervals)
 
@@ -293,5 +298,5 @@ def unreadable_parts(described: Mapping[str, Any]) -> list[str]:
 
 def known_classes() -> dict[str, type]:
     """The classes that the folder of a solve may name."""
-    own = (Recipe, Polish, PolishDraws, FormRace, Continuation)
+    own = (Recipe, Polish, PolishDraws, FormRace, Continuation, TimeMarching)
     return classes_of_rooms(balance_module) | {kind.__name__: kind for kind in own}

@@ -4,9 +4,14 @@ import numpy as np
 
 from ..problems import EQUATIONS, Data, Formulation, Initial
 from .evaluator import Evaluator
-from .slabs import initials_of
 
 _NUM_CHECKED = 1024  # points, to find out whether the domain changes in time
+
+
+def initials_of(formulation: Formulation) -> dict[str, Initial]:
+    """The initial conditions of a problem, by name."""
+    conditions = formulation.conditions.items()
+    return {name: one for name, one in conditions if isinstance(one, Initial)}
 
 
 def why_not_marched(evaluator: Evaluator) -> str:

@@ -25,7 +25,8 @@ from .evaluator import Evaluator
 from .polish import Polish
 from .polisher import polished_evaluator
 from .preparation import Preparation
-from .recipe import embedding_of
+from .recipe import Recipe, embedding_of
+from .slab_checks import initials_of
 from .traces import NUM_ROWS, traces_of
 
 Start = Callable[[str, np.ndarray], np.ndarray]  # term and points to given values
@@ -67,7 +68,7 @@ class Slabs:
             whole = whole.with_exact_conditions(has_initial=False)
         made = Evaluator(
             whole,
-            dataclasses.replace(evaluator.recipe, continuation=None),
+            _without_ways_out(evaluator.recipe),
             evaluator.seed,
             block_size=evaluator.block_size,
             preparation=Preparation(weights=prepared.weights),
@@ -246,12 +247,11 @@ def balance_factors(
     return factors
 
 
-def initials_of(formulation: Formulation) -> dict[str, Initial]:
-    """The initial conditions of a problem, by name."""
-    conditions = formulation.conditions.items()
-    return {name: one for name, one in conditions if isinstance(one, Initial)}
-
-
 def _time_order(evaluator: Evaluator, time: str) -> int:
     place = evaluator.formulation.domain.position(time)
     return max(i[place] for i in evaluator.terms[EQUATIONS].residual.indices)
+
+
+def _without_ways_out(recipe: Recipe) -> Recipe:
+    """The recipe of a slab: one that is stuck is halved."""
+    return dataclasses.replace(recipe, continuation=None, time_marching=None)

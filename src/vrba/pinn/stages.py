@@ -8,6 +8,7 @@ from typing import Any
 from ..problems import Reference
 from ..runs import Ended, Ongoing, Run, StopReason, watch_signals
 from .continuing import has_easier_problem
+from .marching_run import run_marching
 from .one_shot import run_one_shot
 from .polish import why_left_out
 from .polish_files import PolishFiles, PolishResult, best_result
@@ -60,8 +61,33 @@ def run_stages(
     with watch_signals():
         if recipe.polish is None or left_out:
             _, ended = run.go_on(ongoing, *limits[-1])
+            if ended.stop_reason == StopReason.stuck:
+                return _march(run, ended, reference, limits[-1][1])
             return Stages(ended, None, ended.stop_reason, ended.seconds)
         return _Attempts(run, ongoing, reference, limits, tolerance).run()
+
+
+def _march(
+    run: Run, ended: Ended, reference: Reference | None, max_seconds: float
+) -> Stages:
+    """Solve one slab of time after another, without the linear stage if the recipe has
+    none."""
+    trainer: Any = run.trainer
+    settings = trainer.recipe.time_marching
+    if trainer.recipe.polish is None:
+        settings = dataclasses.replace(settings, polish=None)
+    end = run_marching(
+        trainer,
+        ended.state.best_params,
+        settings,
+        run.folder,
+        run.logger,
+        step=int(ended.state.num_steps),
+        seconds=ended.seconds,
+        max_seconds=max_seconds,
+        reference=reference,
+    )
+    return Stages(ended, end.found, end.stop_reason, end.seconds)
 
 
 class _Attempts:
@@ -140,6 +166,8 @@ class _Attempts:
         """Train and polish; `None` if another attempt follows."""
         max_steps, max_seconds = limit
         ended = self._train(max_steps, max_seconds)
+        if ended.stop_reason == StopReason.stuck:
+            return _march(self.whole_run, ended, self.options["reference"], max_seconds)
         if ended.stop_reason in (StopReason.interrupted, StopReason.not_finite):
             found = best_result([self.best, self.interrupted])
             return Stages(ended, found, ended.stop_reason, ended.seconds)

@@ -28,6 +28,8 @@ from .continuing import (
     at_factor,
     continuation_of,
     has_easier_problem,
+    is_marched,
+    leaves_training,
     new_continuation,
     next_check,
 )
@@ -50,10 +52,12 @@ class Trainer(AbstractTrainer):
     held_out: dict[str, Rows]
     policies: dict[str, AbstractPolicy]
     continuation: Continuation | None  # if it applies to the problem
+    is_marched: bool  # if training is stuck
 
     def __init__(self, evaluator: Evaluator, rows: Any = None):
         self.recipe = recipe = evaluator.recipe
         self.continuation = continuation_of(evaluator)
+        self.is_marched = self.continuation is None and is_marched(evaluator)
         if self.continuation is not None:
             evaluator = evaluator.with_factor(1.0, self.continuation.coefficient)
         self.evaluator = evaluator
@@ -113,7 +117,7 @@ class Trainer(AbstractTrainer):
             best_score=number(jnp.inf),
             best_step=count(),
             first_score=number(jnp.inf),
-            continuation=new_continuation(self.continuation, self.evaluator, params),
+            continuation=new_continuation(self, params),
         )
         return self.with_optimizer(state, 0)
 
@@ -146,6 +150,8 @@ class Trainer(AbstractTrainer):
 
     @override
     def stop_reason(self, state: TrainState) -> StopReason | None:
+        if leaves_training(self, state):
+            return StopReason.stuck
         has_no_descent = int(state.num_stuck) >= MAX_STUCK
         if not has_no_descent or has_easier_problem(state):
             return None
@@ -212,7 +218,7 @@ class Trainer(AbstractTrainer):
 
     @override
     def after_check(self, state: TrainState, check: Check) -> tuple[TrainState, str]:
-        if self.continuation is None:
+        if state.continuation is None:
             return state, ""
         return after_check(self, state, check)
 
