@@ -91,6 +91,7 @@ def _marked(told: Any) -> Any:
     """A description; settings that kept results did not have yet are left out."""
     found = describe(told)
     if isinstance(told, Recipe):
-        new = {"polish": None, "exact_conditions": False}
+        new = {"polish": None, "exact_conditions": False, "race": None}
+        new |= {"has_scales": False, "continuation": None, "time_marching": None}
         found = {k: v for k, v in found.items() if k not in new or v != new[k]}
     return found

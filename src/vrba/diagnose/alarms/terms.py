@@ -21,7 +21,7 @@ class DominantTerm(AbstractAlarm):
     advice: ClassVar[str] = (
         "Lower the weight of that term (`Penalty(weight=...)`), balance the terms by "
         "gradient norms (`GradientNorms()`), or make its condition a hard constraint "
-        "(`--exact-conditions` or `Ansatz`)."
+        "(`Ansatz`)."
     )
 
     ratio: float = 100.0
@@ -56,7 +56,7 @@ class GrowingConditions(AbstractAlarm):
     advice: ClassVar[str] = (
         "Raise the weight of that condition (`Penalty(weight=...)`), balance the terms "
         "by gradient norms (`GradientNorms()`), or make it a hard constraint "
-        "(`--exact-conditions` or `Ansatz`)."
+        "(`Ansatz`)."
     )
 
     factor: float = 2.0
