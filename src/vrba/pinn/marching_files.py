@@ -125,10 +125,12 @@ def network_form(slabs: Slabs, settings: TimeMarching) -> Any:
     return polished_network(settings.polish, slabs.whole, params)
 
 
-def save_marched(folder: RunFolder, found: PolishResult) -> None:
+def save_marched(
+    folder: RunFolder, found: PolishResult, problem: dict[str, Any]
+) -> None:
     """Write the solution of all slabs, with its part of a result."""
     part = {name: found.result[name] for name in _PARTS if name in found.result}
-    header = {"result": part, "step": found.step}
+    header = {"result": part, "step": found.step, "problem": problem}
     save_tree(folder.checkpoint(MARCHED), found.params, header)
 
 

@@ -74,7 +74,7 @@ def run_marching(
     if state.slabs:
         found = result_of(trainer, trained, slabs, settings, state, step, reference)
         if folder is not None and found.is_selected:
-            save_marched(folder, found)
+            save_marched(folder, found, files.identity["problem"])
     reason = state.stop_reason or StopReason.interrupted
     return MarchEnd(found, reason, clock())
 

@@ -78,10 +78,7 @@ class PolishRounds:
 
 
 class Polisher(eqx.Module):
-    """The linear stage of a problem and a trained network, ready for steps.
-
-    `sample_fn` replaces `evaluator.sample`.
-    """
+    """The linear stage of a trained network; `sample_fn` is `evaluator.sample`."""
 
     settings: Polish
     evaluator: Evaluator
@@ -298,12 +295,11 @@ class Polisher(eqx.Module):
         terms, numbers = [], {name: k for k, name in enumerate(self.evaluator.terms)}
         for name in names:
             k, count = numbers[name], self.num_points(name)
-            pool = self.finite_pools.get(name)
+            pool: Any = self.finite_pools.get(name)
             if pool is None:
                 size = self.settings.pool_factor * 2**self.num_growths * count
-                found = self.sample_fn(name, size, seed=self._integer(*seed, k, 0))
-                cast = lambda part: jnp.asarray(part, self.evaluator.dtype)
-                pool = jax.tree.map(cast, tuple(found))
+                rows = self.sample_fn(name, size, seed=self._integer(*seed, k, 0))
+                pool = tuple(jnp.asarray(part, self.evaluator.dtype) for part in rows)
             drawn = draw_term(
                 self.evaluator,
                 name,

@@ -74,7 +74,7 @@ class Slabs:
             preparation=Preparation(weights=prepared.weights),
         )
         order = _time_order(made, next(iter(initials.values())).on)
-        return Slabs(made, whole.with_given_initials(), initials, order)
+        return Slabs(made, _with_given_initials(whole), initials, order)
 
     @property
     def coordinate(self) -> str:
@@ -245,6 +245,15 @@ def balance_factors(
         is_usable = condition.penalty.weight is None and 0 < ratio < math.inf
         factors[name] = ratio if is_usable else 1.0
     return factors
+
+
+def _with_given_initials(formulation: Formulation) -> Formulation:
+    """The problem with initial values that come with each point."""
+    conditions = {
+        name: one.without_values() if isinstance(one, Initial) else one
+        for name, one in formulation.conditions.items()
+    }
+    return eqx.tree_at(lambda f: f.conditions, formulation, conditions)
 
 
 def _time_order(evaluator: Evaluator, time: str) -> int:

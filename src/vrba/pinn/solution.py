@@ -205,10 +205,9 @@ class Solution(eqx.Module):
             described = self.result["manifest"]["problem"]
             step = self.result["polish"]["step"]
             found = PolishResult(self.evaluator, self.params, self.result, step)
-            if "marching" in self.result:
-                save_marched(folder, found)
-            else:
-                save_polished(folder, found, described)
+            is_marched = "marching" in self.result
+            save_fn = save_marched if is_marched else save_polished
+            save_fn(folder, found, described)
         save_complete(folder, self.result, self.record, iterates)
         return folder.path
 

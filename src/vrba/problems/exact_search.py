@@ -54,6 +54,14 @@ def find_exact_conditions(
     return ExactConditions(domain.coordinates, each, exact, ordered)
 
 
+def without_initials(
+    conditions: dict[str, AbstractCondition],
+) -> dict[str, AbstractCondition]:
+    """Return the other conditions than initial ones."""
+    pairs = conditions.items()
+    return {name: one for name, one in pairs if not isinstance(one, Initial)}
+
+
 def _parts_of(
     name: str,
     condition: AbstractCondition,

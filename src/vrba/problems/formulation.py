@@ -34,14 +34,13 @@ from .conditions import (
     Ansatz,
     Average,
     FourierFeatures,
-    Initial,
     Mean,
     Periodic,
     Singular,
 )
 from .corners import corner_functions
 from .exact import ExactConditions
-from .exact_search import find_exact_conditions
+from .exact_search import find_exact_conditions, without_initials
 from .sides import Side, Sides, find_sides, jets_of_both_sides, loss_terms
 from .unknowns import Values, attach_unknowns, split_unknowns
 
@@ -113,25 +112,16 @@ class Formulation(eqx.Module):
         """
         if self.ansatz is not None or self.exact is not None:
             return self
-        fields, periodic = self.problem.fields, tuple(self.periods)
-        chosen = {
-            name: condition
-            for name, condition in self.conditions.items()
-            if has_initial or not isinstance(condition, Initial)
-        }
-        found = find_exact_conditions(self.domain, fields, periodic, chosen)
+        found = find_exact_conditions(
+            self.domain,
+            self.problem.fields,
+            tuple(self.periods),
+            self.conditions if has_initial else without_initials(self.conditions),
+        )
         formed = Formulation(self.problem, found, self.scales)
         if why := formed._why_singular():
             formed = Formulation(self.problem, found.without(why), self.scales)
         return formed
-
-    def with_given_initials(self) -> "Formulation":
-        """Return the problem with initial values that come with each point."""
-        conditions = {
-            name: one.without_values() if isinstance(one, Initial) else one
-            for name, one in self.conditions.items()
-        }
-        return eqx.tree_at(lambda f: f.conditions, self, conditions)
 
     def with_scales(self, scales: tuple[float, ...]) -> "Formulation":
         """Return the problem with factors for the outputs of the network."""
