@@ -31,10 +31,12 @@ _OUTSIDE, _HOT, _WARM = 0.1, 5.0, 1.0  # temperatures beyond each boundary
 
 
 def _union(centres, radius):
-    first, *rest = (Disk(radius, x=x, y=y) for x, y in centres)
-    for one in rest:
-        first = first | one
-    return first
+    """Join disks in pairs: a long chain of unions would be slow to sample."""
+    if len(centres) == 1:
+        ((x, y),) = centres
+        return Disk(radius, x=x, y=y)
+    half = len(centres) // 2
+    return _union(centres[:half], radius) | _union(centres[half:], radius)
 
 
 _RECTANGLE = Box(x=(-_WIDTH, _WIDTH), y=(-_HEIGHT, _HEIGHT))

@@ -5,11 +5,12 @@ import dataclasses
 import numpy as np
 from typing_extensions import override
 
-from vrba.core import InputError, check_positive
+from vrba.core import check_positive
 from vrba.domains import Box
 from vrba.problems import Data, Problem, Reference, Unknown, exact_reference
 
 _NUM_TIMES, _NUM_PLACES = 20, 30
+_NOISE_SEED = 0
 
 
 class InverseFisher(Problem):
@@ -25,7 +26,6 @@ class InverseFisher(Problem):
     """
 
     noise: float = 0.02
-    noise_seed: int = 0
     domain = Box(t=(0, 2), x=(-10, 10))
     unknowns = {
         "diffusion": Unknown(0.3, is_positive=True),
@@ -34,8 +34,6 @@ class InverseFisher(Problem):
 
     def __check_init__(self):
         check_positive(noise=self.noise)
-        if self.noise_seed < 0:
-            raise InputError(f"`noise_seed` must be at least 0, got {self.noise_seed}.")
 
     @override
     def equations(self, u, t, x, diffusion, growth):
@@ -47,7 +45,7 @@ class InverseFisher(Problem):
         x = np.linspace(-10, 10, _NUM_PLACES)
         points = np.stack([np.ravel(g) for g in np.meshgrid(t, x, indexing="ij")], 1)
         true = _front(*points.T)
-        random = np.random.default_rng(self.noise_seed)
+        random = np.random.default_rng(_NOISE_SEED)
         return [Data(points, true + self.noise * random.standard_normal(true.shape))]
 
     @override

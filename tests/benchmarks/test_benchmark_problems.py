@@ -19,15 +19,18 @@ from benchmarks.problems import (
     FisherKPP,
     Kovasznay,
     Lorenz,
+    PlainBurgers,
     SquareWithFourHoles,
     TwoConductors,
     all_problems,
     square_with_four_holes,
 )
+from tests.benchmarks.benchmark_residuals import OFFSETS, residuals_of, stencil
+from tests.benchmarks.test_benchmark_new_problems import NEW
 from tests.rooms import concrete
 from vrba.cli.problem_argument import load_problem
 from vrba.fields import Field
-from vrba.problems import EQUATIONS, Formulation, Problem
+from vrba.problems import EQUATIONS, Burgers, Formulation, Problem
 
 FOLDER = Path(square_with_four_holes.__file__).parent
 RATE = 20 - math.sqrt(400 + 4 * math.pi**2)  # of Kovasznay's flow
@@ -66,13 +69,14 @@ EXACT = {
 }
 NUMERICAL = {Eikonal, Lorenz, SquareWithFourHoles, TwoConductors}
 WITH_EXACT = pytest.mark.parametrize("kind", EXACT)
-FOUND = pytest.mark.parametrize("kind", all_problems().values())
+HARD = {*EXACT, *NUMERICAL, PlainBurgers}
 
 
 def test_every_problem_is_listed_and_tested():
     found = set(all_problems().values())
     assert found == set(concrete("benchmarks.problems", Problem))
-    assert found == set(EXACT) | NUMERICAL and "boundary-layer" in all_problems()
+    assert found == HARD | NEW and not HARD & NEW
+    assert "boundary-layer" in all_problems()
     loaded = {type(load_problem(str(file), ())) for file in FOLDER.glob("[!_]*.py")}
     assert {kind.__name__ for kind in loaded} == {kind.__name__ for kind in found}
 
@@ -83,7 +87,7 @@ def reference(kind):
     return problem.reference().check(problem.domain, problem.fields)
 
 
-@FOUND
+@pytest.mark.parametrize("kind", sorted(HARD, key=str))
 def test_reference_spans_the_domain_and_states_its_error(kind):
     found = reference(kind)
     assert set(found.values) == set(kind.fields)
@@ -92,7 +96,7 @@ def test_reference_spans_the_domain_and_states_its_error(kind):
     assert 1e-17 < found.error < 1e-11
 
 
-@FOUND
+@pytest.mark.parametrize("kind", all_problems().values())
 def test_settings_out_of_range_are_refused(kind):
     for field in dataclasses.fields(kind):
         for value in (math.nan, math.inf, 0.0, -1.0):
@@ -101,14 +105,6 @@ def test_settings_out_of_range_are_refused(kind):
 
 
 # Exact solutions.
-
-
-def derivative(fn, index):
-    """By JAX's own differentiation, as often as the index says."""
-    for coordinate, times in enumerate(index):
-        for _ in range(times):
-            fn = jax.grad(fn, coordinate)
-    return fn
 
 
 @WITH_EXACT
@@ -125,32 +121,17 @@ def test_reference_is_the_exact_solution(kind):
 def test_solution_satisfies_equations_and_conditions(kind):
     fns, scale = EXACT[kind]
     for label, term in Formulation(kind()).terms().items():
-
-        def at(point, number, term=term):
-            lookups = {
-                name: {i: derivative(fn, i)(*point) for i in term.indices}.__getitem__
-                for name, fn in zip(kind.fields, fns, strict=True)
-            }
-            return jnp.stack([*term.evaluate(lookups, point, number, {}).values()])
-
         points, numbers = term.sample(200, seed=0)
         if kind is Barenblatt and label == EQUATIONS:  # not at the fronts
             edge = np.sqrt(12) * points[:, 0] ** 0.25
             is_smooth = np.abs(np.abs(points[:, 1]) / edge - 1) > 0.05
             points, numbers = points[is_smooth], numbers[is_smooth]
-        found = jax.jit(jax.vmap(at))(jnp.asarray(points), jnp.asarray(numbers))
+        found = residuals_of(term, kind.fields, fns, (points, numbers))
         size = scale if label == EQUATIONS else 1.0
         np.testing.assert_allclose(found, 0 * found, atol=1e-12 * size)
 
 
 # References on grids, differentiated by 13 neighbouring values in each direction.
-
-OFFSETS = np.arange(-6, 7)
-
-
-def stencil(order, step):
-    moments = np.vander(OFFSETS * step, increasing=True).T
-    return math.factorial(order) * np.linalg.solve(moments, np.eye(13)[order])
 
 
 def grid_residuals(kind, rows):
@@ -275,3 +256,21 @@ def test_two_conductors():
         run = jax.jit(jax.vmap(lambda row, t=term: t(stack, network, row)))
         size = 100 if label == EQUATIONS else 1
         np.testing.assert_allclose(run(rows), 0, atol=1e-12 * size, err_msg=label)
+
+
+# Burgers.
+
+
+def test_plain_burgers_is_the_problem_of_the_package():
+    own, usual = PlainBurgers(), Burgers()
+    formulations = Formulation(own), Formulation(usual)
+    equations = [one.terms()[EQUATIONS] for one in formulations]
+    fns = [lambda t, x: -sin(pi * x) * exp(-t)]
+    rows = equations[0].sample(200, seed=0)
+    found, expected = (residuals_of(one, ("u",), fns, rows) for one in equations)
+    np.testing.assert_array_equal(found, expected)
+    values = reference(PlainBurgers).values["u"]
+    assert reference(PlainBurgers).error == usual.reference().error
+    x = reference(PlainBurgers).axes["x"]
+    np.testing.assert_allclose(values[0], -np.sin(np.pi * x), atol=1e-12)
+    np.testing.assert_allclose(values[:, [0, -1]], 0, atol=1e-12)

@@ -13,6 +13,7 @@ from benchmarks import (
     one_shot_page,
     polish_page,
     results_page,
+    robust_page,
     sensitivity,
     shelf,
     study_page,
@@ -163,6 +164,9 @@ def test_pages_of_results_are_up_to_date():
     assert polish_page.PAGE.read_text() == polish_page.page(), again
     again = "run `python -m benchmarks.one_shot --table`"
     assert one_shot_page.PAGE.read_text() == one_shot_page.page(), again
+    if robust_page.RESULTS.exists():
+        again = "run `python -m benchmarks.robust --table`"
+        assert robust_page.PAGE.read_text() == robust_page.page(), again
     studies = (ablation.STUDY, sensitivity.STUDY)
     for study in [one for one in studies if one.file.exists()]:
         text = study_page.page(study, json.loads(study.file.read_text()))

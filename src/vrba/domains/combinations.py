@@ -186,7 +186,16 @@ class CombinedFace(AbstractFace):
         return self._orient(points, self.face.normals_at(points))
 
     def _orient(self, points: Points, normals: Points) -> Points:
-        """Orient normals outwards; NaN if both sides are inside or both outside."""
+        """Orient normals outwards; NaN if both sides are inside or both outside.
+
+        Points with NaN are on no face, so the domain is not asked about them.
+        """
+        is_on = np.isfinite(normals[:, 0])
+        if not np.all(is_on):
+            found = np.full_like(normals, np.nan)
+            if np.any(is_on):
+                found[is_on] = self._orient(points[is_on], normals[is_on])
+            return found
         step = PROBE_STEP * min(self.face.size, self.domain.extent) * normals
         is_inside_behind = self.domain.contains(points - step)
         is_inside_ahead = self.domain.contains(points + step)
