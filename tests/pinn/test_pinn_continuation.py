@@ -9,8 +9,7 @@ import pytest
 import vrba
 from tests.pinn.cases import tiny_recipe
 from vrba.optim import LevenbergMarquardt
-from vrba.pinn import Continuation, Evaluator, Trainer
-from vrba.pinn.continuation import dominating_factor, is_stuck
+from vrba.pinn import Continuation, Evaluator, Trainer, dominating_factor, is_stuck
 from vrba.problems import EQUATIONS, Formulation
 from vrba.runs import Silent, unsolved_status
 

@@ -21,8 +21,8 @@ from vrba.pinn import (
     TraceBalance,
     find_scales,
     prepare,
+    traces_of,
 )
-from vrba.pinn.traces import traces_of
 from vrba.problems import EQUATIONS, Formulation
 from vrba.runs import Silent
 

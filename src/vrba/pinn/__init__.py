@@ -10,6 +10,8 @@ from .balance import FixedBalance as FixedBalance
 from .balance import GradientNorms as GradientNorms
 from .balance import TraceBalance as TraceBalance
 from .continuation import Continuation as Continuation
+from .continuation import dominating_factor as dominating_factor
+from .continuation import is_stuck as is_stuck
 from .diagnostics import Budget as Budget
 from .diagnostics import diagnose as diagnose
 from .evaluator import Evaluator as Evaluator
@@ -37,8 +39,8 @@ from .polisher import PolishRounds as PolishRounds
 from .polisher import PolishState as PolishState
 from .preparation import FormRace as FormRace
 from .preparation import Preparation as Preparation
-from .prepare import find_scales as find_scales
-from .prepare import prepare as prepare
+from .preparing import find_scales as find_scales
+from .preparing import prepare as prepare
 from .recipe import Recipe as Recipe
 from .recipe import default_recipe as default_recipe
 from .recipe import known_classes as known_classes
@@ -61,6 +63,7 @@ from .solver import solve as solve
 from .stages import limits_of_attempts as limits_of_attempts
 from .state import Check as Check
 from .state import TrainState as TrainState
+from .traces import traces_of as traces_of
 from .trainer import Trainer as Trainer
 from .undetermined import Undetermined as Undetermined
 from .undetermined import find_undetermined as find_undetermined

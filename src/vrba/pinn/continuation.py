@@ -15,6 +15,7 @@ _FALL, _SMALL = 0.5, 1e-6  # of the score `WINDOW` steps ago; of the first score
 _LEAST_FACTOR, _DOMINANCE = 2.0, 10.0
 _DIVISORS = ((5, 4.0), (10, 3.0))  # after at most so many steps; else 2
 _LAST_DIVISOR = 2.0
+_TIME = "t"  # problems with an ansatz name the time so
 
 
 class Continuation(eqx.Module):
@@ -55,7 +56,8 @@ class Continuation(eqx.Module):
         kinds = formulation.conditions.values()
         if any(isinstance(one, Initial | Data) for one in kinds):
             return False
-        is_timed = formulation.exact is not None and formulation.exact.has_initial
+        is_timed = _TIME in formulation.domain.coordinates
+        is_timed |= formulation.exact is not None and formulation.exact.has_initial
         has_unknowns = bool(formulation.problem.unknowns)
         order = formulation.terms()[EQUATIONS].order
         return not is_timed and not has_unknowns and order >= 2

@@ -100,8 +100,7 @@ class Polisher(eqx.Module):
     ):
         self.settings, self.num_growths = settings, num_growths
         network = polished_network(settings, evaluator, params, num_growths)
-        parts = trained_parts(network)
-        self.trained, skeleton = eqx.partition(network, parts)
+        self.trained, skeleton = eqx.partition(network, trained_parts(network))
         self.evaluator = polished_evaluator(settings, evaluator, skeleton)
         self.sample_fn = sample_fn or evaluator.sample
         terms = self.evaluator.terms
@@ -229,15 +228,14 @@ class Polisher(eqx.Module):
         values = [self._values(each) for each in rounds.solutions[-2:]]
         change = values[-1] - values[0]
         choice = choose_step(halves, params, self._counts(), self._values, change)
-        noise = self._data_noise(state, rounds, choice.candidate)
         seconds = rounds.seconds | {"choose": time.monotonic() - start}
+        noise = self._data_noise(state, rounds, choice.candidate)
         loss = halves.both.square_sum / self.num_rounds
         remainder = self._remainder(params, choice.candidate.params)
         params = choice.candidate.params if choice.is_accepted else params
         state = PolishState(params, rounds.directions, state.num_steps + 1)
-        return state, PolishInfo(
-            choice, loss, remainder, noise, seconds, rounds.solutions
-        )
+        found = (choice, loss, remainder, noise, seconds, rounds.solutions)
+        return state, PolishInfo(*found)
 
     def _data_noise(
         self, state: PolishState, rounds: PolishRounds, candidate: Candidate
@@ -397,6 +395,6 @@ def polished_evaluator(
 
 
 def _block_size(evaluator: Evaluator, num_features: int) -> int:
-    indices = [term.residual.indices for term in evaluator.terms.values()]
-    channels = max(len(downward_closure(each)) for each in indices)
+    residuals = [term.residual for term in evaluator.terms.values()]
+    channels = max(len(downward_closure(each.indices)) for each in residuals)
     return choose_block_size(channels * num_features, evaluator.dtype)

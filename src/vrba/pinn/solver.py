@@ -17,6 +17,7 @@ from ..runs import (
     AbstractCallback,
     Checkpointer,
     Logger,
+    Ongoing,
     PrintLines,
     Run,
     RunFolder,
@@ -32,7 +33,7 @@ from .evaluator import Evaluator
 from .measurements import Measurements
 from .natural_size import residual_shares
 from .polish import why_left_out
-from .prepare import Prepared, prepare
+from .preparing import Prepared, prepare
 from .recipe import Recipe, default_recipe, with_max_steps
 from .snapshot import figure_arrays
 from .solution import Solution, evaluator_from, with_polish
@@ -79,15 +80,14 @@ def solve(
     folder = None if run is None else RunFolder(run)
     options: dict[str, Any] = {"minutes": minutes, "tolerance": tolerance}
     if resume:
-        evaluator, before = _reopen(folder, problem, recipe, minutes, allow_change)
-        prepared = Prepared(evaluator, None, 0.0)
+        prepared, before = _reopen(folder, problem, recipe, minutes, allow_change)
         options = {k: before.get(k) if v is None else v for k, v in options.items()}
         command = before.get("command")
     else:
         if folder is not None:
             folder.check_free()
         prepared = _prepare(problem, recipe, seed, minutes, init_from)
-        evaluator = prepared.evaluator
+    evaluator = prepared.evaluator
     _check_tolerance(evaluator, **options)
     with use_precision(evaluator.recipe.dtype), _locked(folder, resume):
         reference = reference_of(evaluator.formulation)
@@ -97,13 +97,21 @@ def solve(
         checkpointer = Checkpointer(trainer, folder, save_every)
         manifest = _manifest(evaluator, command=command, **options)
         one = Run(trainer, logger, checkpointer, manifest, options["minutes"])
-        params = prepared.params if init_from is None else init_from.params
-        start = one.begin(lambda: _initial_state(trainer, params), resume=resume)
-        start = dataclasses.replace(start, seconds=start.seconds + prepared.seconds)
+        start = _begin(one, prepared, init_from, resume)
         stages = run_stages(one, start, reference, **options)
         solution = _finish(one, stages, reference)
         callback.on_end(solution.sentence())
         return solution
+
+
+def _begin(
+    run: Run, prepared: Prepared, init_from: Solution | None, resume: bool
+) -> Ongoing:
+    """The state from which training goes on, after the time of the preparation."""
+    trainer: Any = run.trainer
+    params = prepared.params if init_from is None else init_from.params
+    start = run.begin(lambda: _initial_state(trainer, params), resume=resume)
+    return dataclasses.replace(start, seconds=start.seconds + prepared.seconds)
 
 
 @contextmanager
@@ -182,8 +190,8 @@ def _reopen(
     recipe: Recipe | None,
     minutes: float | int | None,
     allow_change: bool,
-) -> tuple[Evaluator, dict[str, Any]]:
-    """The evaluator of the run in a folder, and its manifest."""
+) -> tuple[Prepared, dict[str, Any]]:
+    """What the run in a folder prepared, and its manifest."""
     if folder is None:
         raise InputError("`resume=True` needs the folder of a run: give `run`.")
     manifest = folder.read_manifest(SOLVE)
@@ -191,7 +199,7 @@ def _reopen(
     if not allow_change:
         found = evaluator.formulation.problem
         check_same_problem(manifest, found, folder.path)
-    return evaluator, manifest
+    return Prepared(evaluator, None, 0.0), manifest
 
 
 def _initial_state(trainer: Trainer, params: Any) -> TrainState:
