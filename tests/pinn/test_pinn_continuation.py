@@ -119,6 +119,7 @@ def test_a_factor_multiplies_a_named_coefficient():
     np.testing.assert_allclose(found, expected, rtol=1e-13)
 
 
+@pytest.mark.slow
 def test_a_stuck_run_goes_through_easier_problems_and_reports_them():
     chosen = recipe(max_steps=300, continuation=Continuation())
     seen = []

@@ -40,11 +40,11 @@ def test_terms_are_those_of_the_equation():
     z = 2 * t + x**2
     for k in range(2):
         found = term.parts(evaluator.initial_params(), (points[k], rows[1][k]))
-        terms = [2.0, z[k] * 2 * x[k], z[k] * 2 * x[k], -3 * 6 * x[k], -7.0]
+        terms = [2.0, z[k] * 2 * x[k], z[k] * 2 * x[k], -3 * 6 * x[k]]
         # `z * z.x` changes with `z` and with `z.x`
-        np.testing.assert_allclose(
-            np.sort(found["terms"][0][found["terms"][0] != 0]), np.sort(terms)
-        )
+        ours = found["slopes"][0] * found["values"]
+        np.testing.assert_allclose(np.sort(ours[ours != 0]), np.sort(terms))
+        np.testing.assert_allclose(found["rest"], [-7, 0])
         residual = 2 + z[k] * 2 * x[k] - 18 * x[k] - 7
         np.testing.assert_allclose(found["residual"], [residual, 0], atol=1e-12)
 
@@ -59,5 +59,6 @@ def test_shares_are_residuals_relative_to_terms():
     z = 1.25
     size = np.sqrt(2**2 + 2 * z**2 + 9**2 + 7**2)
     np.testing.assert_allclose(found[EQUATIONS], abs(2 + z - 9 - 7) / size)
-    np.testing.assert_allclose(found["dirichlet x=0 of z"], 1 / np.sqrt(1 + 4))
+    wall_size = np.sqrt(1 + 2**2 + z**2)  # `z` there and inside, and its given value
+    np.testing.assert_allclose(found["dirichlet x=0 of z"], 1 / wall_size)
     assert set(found) == {EQUATIONS, "dirichlet x=0 of z"}

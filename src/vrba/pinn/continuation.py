@@ -129,7 +129,12 @@ def is_stuck(
     `scores` holds the last scores, latest first, over `WINDOW` steps.
     """
     now, before, first = float(scores[0]), float(scores[-1]), float(first_score)
-    return step >= FIRST_LOOK and now > _FALL * before and now > _SMALL * first
+    return step >= FIRST_LOOK and now > _FALL * before and not is_small(now, first)
+
+
+def is_small(score: Float[Array, ""] | float, first_score: Any) -> bool:
+    """Return whether a score is negligible beside that of random parameters."""
+    return float(score) <= _SMALL * float(first_score)
 
 
 def dominating_factor(top: float, rest: float) -> float:

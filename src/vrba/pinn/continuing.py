@@ -14,6 +14,7 @@ from .continuation import (
     Continuation,
     ContinuationState,
     dominating_factor,
+    is_small,
     is_stuck,
 )
 from .evaluator import Evaluator
@@ -43,11 +44,23 @@ def has_easier_problem(state: TrainState) -> bool:
     return state.continuation is not None and state.continuation.is_easier
 
 
-def next_check(settings: Continuation, state: TrainState) -> int:
-    """When an easier problem is checked: now, if no step lowers its loss."""
-    done = int(state.num_steps)
-    is_due = int(state.num_stuck) >= MAX_STUCK
-    return done if is_due else next_multiple(done, settings.check_every)
+def needs_way_out(state: TrainState) -> bool:
+    """Whether no step lowers a large loss, and nothing was tried yet."""
+    known = state.continuation
+    if known is None or bool(known.is_over) or int(state.num_stuck) < MAX_STUCK:
+        return False
+    return not is_small(state.best_score, state.first_score)
+
+
+def next_check(trainer: Any, state: TrainState) -> int:
+    """When a state is checked: now, if no step lowers the loss and there is a way
+    out."""
+    done, every = int(state.num_steps), trainer.recipe.check_every
+    is_due = needs_way_out(state)
+    if has_easier_problem(state):
+        every = trainer.continuation.check_every
+        is_due = int(state.num_stuck) >= MAX_STUCK
+    return done if is_due else next_multiple(done, every)
 
 
 def after_check(trainer: Any, state: TrainState, check: Check) -> tuple[Any, str]:
@@ -63,7 +76,9 @@ def after_check(trainer: Any, state: TrainState, check: Check) -> tuple[Any, str
     known = dataclasses.replace(known, scores=scores)
     state = replaced(state, continuation=known)
     step = int(state.num_steps)
-    if bool(known.is_over) or not is_stuck(scores, state.first_score, step):
+    if bool(known.is_over):
+        return state, ""
+    if not needs_way_out(state) and not is_stuck(scores, state.first_score, step):
         return state, ""
     share = 100 * float(jnp.sqrt(check.score / state.first_score))
     text = f"Step {step}: stuck; the residual is {share:.2g} % of its start."

@@ -41,9 +41,14 @@ class TermFn(eqx.Module):
         return found if self.factor is None else self.factor * found
 
     def parts(self, params: Any, row: Any) -> dict[str, Array]:
-        """The residuals at one point, and the terms that they are made of."""
+        """The residuals at one point, and what they are made of."""
         network = eqx.combine(params, self.skeleton)
         return self.residual.parts(self.embedding, network, row)
+
+    def values(self, params: Any, point: Float[Array, " dim"]) -> Array:
+        """The fields at one point, with the derivatives that the residual uses."""
+        network = eqx.combine(params, self.skeleton)
+        return self.residual.values(self.embedding, network, point)
 
 
 class Evaluator(eqx.Module):

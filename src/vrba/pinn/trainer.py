@@ -18,7 +18,7 @@ from ..core import (
 )
 from ..optim import AdvanceInfo, LeastSquares, PointTerm, Sequence, advance
 from ..problems import EQUATIONS
-from ..runs import AbstractTrainer, Plan, StopReason, next_multiple, random_stream
+from ..runs import AbstractTrainer, Plan, StopReason, random_stream
 from .accuracy import measure_residuals
 from .balance import BalanceState
 from .continuation import Continuation
@@ -30,6 +30,7 @@ from .continuing import (
     has_easier_problem,
     is_marched,
     leaves_training,
+    needs_way_out,
     new_continuation,
     next_check,
 )
@@ -153,7 +154,7 @@ class Trainer(AbstractTrainer):
         if leaves_training(self, state):
             return StopReason.stuck
         has_no_descent = int(state.num_stuck) >= MAX_STUCK
-        if not has_no_descent or has_easier_problem(state):
+        if not has_no_descent or has_easier_problem(state) or needs_way_out(state):
             return None
         return StopReason.no_descent
 
@@ -203,9 +204,7 @@ class Trainer(AbstractTrainer):
 
     @override
     def next_check(self, state: TrainState) -> int:
-        if self.continuation is not None and has_easier_problem(state):
-            return next_check(self.continuation, state)
-        return next_multiple(int(state.num_steps), self.recipe.check_every)
+        return next_check(self, state)
 
     @override
     def check(self, state: TrainState) -> tuple[TrainState, Check]:

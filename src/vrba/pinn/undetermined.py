@@ -78,12 +78,14 @@ class _Perturbed(eqx.Module):
     first: Float[Array, "dim inputs"]
     second: Float[Array, "dim inputs"]
     coefficients: Float[Array, "fields candidates"]
+    num_parts: int  # of the domain, with outputs of their own
 
-    def __call__(self, inputs: Float[Array, " inputs"]) -> Float[Array, " fields"]:
+    def __call__(self, inputs: Float[Array, " inputs"]) -> Float[Array, " outputs"]:
         state = self.factors @ jnp.sin(self.waves @ inputs + self.shifts)
         one, a, b = jnp.ones(1, inputs.dtype), self.first @ inputs, self.second @ inputs
         parts = [one, a, a * b, jnp.cos(2 * b), jnp.sin(2 * b)]
-        return state + self.coefficients @ jnp.concatenate(parts)
+        found = state + self.coefficients @ jnp.concatenate(parts)
+        return jnp.tile(found, self.num_parts)
 
 
 def find_undetermined(
@@ -134,6 +136,7 @@ def _smooth_state(evaluator: Evaluator, sign: int) -> _Perturbed:
         cast(unit[starts + is_periodic]),
         cast(unit[starts]),
         jnp.zeros((num_fields, 1 + NUM_EACH * len(names)), dtype),
+        formulation.num_outputs // num_fields,
     )
 
 

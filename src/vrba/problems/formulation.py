@@ -231,24 +231,31 @@ class Residual(eqx.Module):
     def parts(
         self, embedding: Embedded, network: Any, row: tuple[Array, Array]
     ) -> dict[str, Array]:
-        """Return the residuals, and the size of the terms of each equation.
+        """Return the residuals and what they are made of.
 
-        These are the changes that each derivative makes to first order, such as `u.t`
-        and `u * u.x`, and the residual of fields that are zero.
+        To first order, a derivative changes the residual by its value times a slope,
+        for instance `u * u.x` by `u.x` times `u`. The rest is the residual of fields
+        that are zero.
         """
         jets = self._jets(embedding, network, *row)
-        places = [(name, index) for name, jet in jets.items() for index in jet]
-        values = jnp.stack([jets[name][index] for name, index in places])
+        values = jnp.stack([part for jet in jets.values() for part in jet.values()])
 
         def fn(values):  # a dictionary as argument would be sorted
-            found: dict[str, Jet] = {name: {} for name in jets}
-            for (name, index), value in zip(places, values, strict=True):
-                found[name][index] = value
+            each = iter(values)
+            found = {n: {i: next(each) for i in jet} for n, jet in jets.items()}
             return self._of_jets(found, network, row)
 
-        terms = jax.jacfwd(fn)(values) * values[None, :]
-        rest = fn(jnp.zeros_like(values))[:, None]
-        return {"residual": fn(values), "terms": jnp.concatenate([terms, rest], 1)}
+        return {
+            "residual": fn(values),
+            "slopes": jax.jacfwd(fn)(values),
+            "values": values,
+            "rest": fn(jnp.zeros_like(values)),
+        }
+
+    def values(self, embedding: Embedded, network: Any, point: Array) -> Array:
+        """Return the fields at a point with their derivatives, as in `parts`."""
+        jets = self.formulation.jets(embedding, network, point, self.indices)
+        return jnp.stack([part for jet in jets.values() for part in jet.values()])
 
     def _of_jets(
         self, jets: dict[str, Jet], network: Any, row: tuple[Array, Array]
