@@ -233,9 +233,8 @@ class Residual(eqx.Module):
     ) -> dict[str, Array]:
         """Return the residuals and what they are made of.
 
-        To first order, a derivative changes the residual by its value times a slope,
-        for instance `u * u.x` by `u.x` times `u`. The rest is the residual of fields
-        that are zero.
+        To first order, a derivative changes the residual by its value times a slope:
+        `u * u.x` by `u.x` times `u`. The rest is the residual of fields that are zero.
         """
         jets = self._jets(embedding, network, *row)
         values = jnp.stack([part for jet in jets.values() for part in jet.values()])
@@ -270,8 +269,7 @@ class Residual(eqx.Module):
     def _jets(
         self, embedding: Embedded, network: Any, point: Array, numbers: Array
     ) -> dict[str, Jet]:
-        """Return the jet of every field, or of its mean; on an interface, of both
-        sides."""
+        """Return the jets of the fields, of their means, or of both sides."""
         find = partial(self.formulation.jets, embedding, network, indices=self.indices)
         if self.average is not None:
             return self.average(find, point)
