@@ -54,10 +54,8 @@ def test_settings_reach_every_run(tmp_path):
     )
     words = settings.words("default:cosh", 8, Path("x"))
     text = "solve a.py --param k=1 --policy default --potential cosh --optimizer lbfgs "
-    assert (
-        " ".join(words)
-        == text + "--points 9 --minutes 0.5 --seed 8 --out x --no-polish"
-    )
+    text += "--points 9 --minutes 0.5 --seed 8 --out x "
+    assert " ".join(words) == text + "--no-polish --no-continuation --no-slabs"
     again = (
         "solve a.py --param k=1 --policy default --potential cosh --optimizer lbfgs "
     )

@@ -12,6 +12,8 @@ from ..core import InputError
 BASELINE = "uniform"
 DEFAULT_MINUTES = 1.0  # for a run of a problem, if neither time nor steps are given
 DEFAULT_SEEDS = 5
+# Stages that would hide the differences between policies.
+_TRAINING_ALONE = ("--no-polish", "--no-continuation", "--no-slabs")
 
 
 class UsageError(InputError):
@@ -62,7 +64,7 @@ class Settings:
     def words(self, method: str, seed: int, run: Path) -> tuple[str, ...]:
         """The command line of one run, without `vrba`."""
         flags = _policy_flags(method) | self.flags | {"seed": seed, "out": run}
-        words = ["--no-polish"] if self.command == "solve" else []
+        words = _TRAINING_ALONE if self.command == "solve" else ()
         return (self.command, *self._target_words(), *_as_words(flags), *words)
 
     def words_to_resume(self, method: str, run: Path) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from typing import Any
 from ..core import InputError, use_precision
 from ..data import Pairs, open_pairs
 from ..operators import OperatorRecipe, default_operator_recipe
-from ..pinn import Recipe, default_recipe
+from ..pinn import Recipe, default_recipe, training_alone
 from ..problems import Formulation, Problem
 from ..report import markdown_table
 from ..runs import RunRecord
@@ -243,15 +243,13 @@ def case_of(
 ) -> ProblemCase | DataCase:
     """The problem or the data with a recipe, by default the usual one.
 
-    The recipe is limited to `steps`. That of a problem loses its linear stage, which
-    would hide the differences between policies.
+    The recipe is limited to `steps`. That of a problem is for training alone.
     """
     if isinstance(problem, Problem):
         if recipe is None:
             recipe = default_recipe(Formulation(problem), minutes, polish=None)
         _check_recipe(recipe, Recipe)
-        recipe = dataclasses.replace(recipe, polish=None)
-        return ProblemCase(problem, _limited(recipe, steps))
+        return ProblemCase(problem, _limited(training_alone(recipe), steps))
     if isinstance(problem, Pairs | str | os.PathLike):
         is_file = not isinstance(problem, Pairs)
         pairs = open_pairs(problem) if is_file else problem

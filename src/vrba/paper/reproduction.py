@@ -33,7 +33,7 @@ from ..core import use_precision, write_atomically
 from ..data import AbstractMaker, open_pairs, write_pairs
 from ..models import MLP
 from ..operators import default_operator_recipe
-from ..pinn import Recipe, default_recipe
+from ..pinn import Recipe, default_recipe, training_alone
 from ..problems import Formulation, Problem
 from ..report import Bar
 from ._base import SCALES, Experiment, PaperItem
@@ -223,7 +223,7 @@ def _recipe(problem: Problem, flags: Mapping[str, Any]) -> Recipe:
     sizes: dict[str, Any] = {k: flags[k] for k in ("width", "depth") if k in flags}
     if sizes and isinstance(recipe.model, MLP):
         given["model"] = dataclasses.replace(recipe.model, **sizes)
-    return dataclasses.replace(recipe, **given)
+    return dataclasses.replace(training_alone(recipe), **given)
 
 
 def _data_file(name: str, scale: str) -> Path:

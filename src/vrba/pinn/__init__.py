@@ -45,6 +45,7 @@ from .recipe import Recipe as Recipe
 from .recipe import default_recipe as default_recipe
 from .recipe import known_classes as known_classes
 from .recipe import num_params_of as num_params_of
+from .recipe import training_alone as training_alone
 from .recipe import unreadable_parts as unreadable_parts
 from .recipe import with_max_steps as with_max_steps
 from .seeds import best_of as best_of

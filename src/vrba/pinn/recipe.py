@@ -148,6 +148,15 @@ def with_max_steps(recipe: Recipe, minutes: float | int | None) -> Recipe:
     return dataclasses.replace(recipe, max_steps=max_steps)
 
 
+def training_alone(recipe: Recipe) -> Recipe:
+    """The recipe without the linear stage and without ways out of a run that is stuck.
+
+    They would hide the differences between policies.
+    """
+    none = {"polish": None, "continuation": None, "time_marching": None}
+    return dataclasses.replace(recipe, **none)
+
+
 def default_recipe(
     problem: Problem | Formulation,
     minutes: float | int | None = None,
