@@ -37,6 +37,7 @@ PINNACLE: dict[str, float | None] = {
     "heat-around-circles": 2.4e-2,
     "heat-for-long": 0.1,
     "heat-in-two-materials": 0.2,
+    "heat-across-interface": 0.2,
     "inverse-poisson": 2.5e-2,
     CHAOTIC: None,
     "wave-with-variable-speed": None,

@@ -15,6 +15,7 @@ from .cavity_400 import Cavity400 as Cavity400
 from .cooled_disk import CooledDisk as CooledDisk
 from .eikonal import Eikonal as Eikonal
 from .fisher_kpp import FisherKPP as FisherKPP
+from .heat_across_interface import HeatAcrossInterface as HeatAcrossInterface
 from .heat_around_circles import HeatAroundCircles as HeatAroundCircles
 from .heat_for_long import HeatForLong as HeatForLong
 from .heat_in_two_materials import HeatInTwoMaterials as HeatInTwoMaterials

@@ -16,6 +16,7 @@ from scipy.special import erfc
 from benchmarks.problems import (
     Cavity400,
     CooledDisk,
+    HeatAcrossInterface,
     HeatAroundCircles,
     HeatForLong,
     HeatInTwoMaterials,
@@ -93,7 +94,7 @@ NUMERICAL = {Cavity400: 1e-9, CooledDisk: 1e-9, InteriorLayer: 1e-10}
 NUMERICAL |= {SwiftHohenberg: 1e-8, VanDerPol: 1e-11}
 # References that take some seconds.
 LARGE = {HeatAroundCircles: 3e-4, HeatForLong: 1e-3, HeatInTwoMaterials: 2e-3}
-LARGE |= {WaveWithVariableSpeed: 5e-4}
+LARGE |= {WaveWithVariableSpeed: 5e-4, HeatAcrossInterface: 2e-3}
 NEW = {*EXACT, *NUMERICAL, *LARGE}
 WITH_EXACT = pytest.mark.parametrize("kind", EXACT)
 
