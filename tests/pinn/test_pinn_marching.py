@@ -1,5 +1,6 @@
 """Time marching: slabs of time that are solved one after another."""
 
+import dataclasses
 import math
 import signal
 
@@ -269,3 +270,65 @@ MISTAKES = {"num_slabs": 0, "smallest": 2.0, "tolerance": -1.0}
 def test_wrong_settings_are_refused(name):
     with pytest.raises(vrba.InputError, match=name):
         TimeMarching(**{name: MISTAKES[name]})
+
+
+class Lorenz(vrba.Problem):
+    """A chaotic system: training on the whole interval is stuck."""
+
+    fields = ("x", "y", "z")
+    domain = vrba.Box(t=(0, 1))
+
+    def equations(self, x, y, z, t):
+        return {
+            "x": x.t - 10 * (y - x),
+            "y": y.t - x * (28 - z) + y,
+            "z": z.t - x * y + 8 / 3 * z,
+        }
+
+    def conditions(self):
+        start = {"x": -8.0, "y": 7.0, "z": 27.0}
+        return [vrba.Initial(value, field=name) for name, value in start.items()]
+
+
+def stuck_recipe(max_steps=60):
+    return vrba.default_recipe(
+        Lorenz(),
+        num_points=256,
+        pool_size=1024,
+        num_held_out=512,
+        max_steps=max_steps,
+        polish=None,
+        time_marching=TimeMarching(num_slabs=5, max_steps=20),
+    )
+
+
+@pytest.mark.slow
+def test_a_run_that_is_stuck_marches_in_time(tmp_path):
+    found = vrba.solve(Lorenz(), stuck_recipe(), run=tmp_path / "a", callback=Silent())
+    assert any("Solving one slab" in e.get("message", "") for e in found.record)
+    marching = found.result["marching"]
+    assert marching["is_complete"] and len(marching["slabs"]) >= 4
+    assert "slabs of time" in found.sentence() or "errors" not in found.result
+    times = np.linspace(0, 1, 21)
+    slope = lambda t, u: [
+        10 * (u[1] - u[0]),
+        u[0] * (28 - u[2]) - u[1],
+        u[0] * u[1] - 8 / 3 * u[2],
+    ]
+    exact = solve_ivp(
+        slope, (0, 1), [-8, 7, 27], "DOP853", times, rtol=1e-10, atol=1e-10
+    ).y
+    error = lambda one: np.linalg.norm(np.stack([*one(times).values()]) - exact)
+    before = found.before_polish
+    assert error(found) < 1e-2 * np.linalg.norm(exact) < error(before)
+    loaded = Solution.load(tmp_path / "a", Lorenz())
+    np.testing.assert_array_equal(loaded(times)["z"], found(times)["z"])
+    # Stopped before it was stuck, then resumed.
+    vrba.solve(Lorenz(), stuck_recipe(30), run=tmp_path / "b", callback=Silent())
+    again = vrba.solve(
+        Lorenz(), stuck_recipe(), run=tmp_path / "b", resume=True, callback=Silent()
+    )
+    np.testing.assert_array_equal(again(times)["z"], found(times)["z"])
+    plain = dataclasses.replace(stuck_recipe(), time_marching=None)
+    without = vrba.solve(Lorenz(), plain, callback=Silent())
+    assert "marching" not in without.result and error(without) > 0.1

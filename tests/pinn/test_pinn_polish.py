@@ -379,9 +379,10 @@ def test_features_are_added_when_a_step_is_not_taken():
 
 
 def test_the_budget_is_shared_with_training():
-    default = vrba.default_recipe(Decay(), 2)
-    alone = vrba.default_recipe(Decay(), 2, polish=None)
-    assert default.model == vrba.default_recipe(Decay(), 1, polish=None).model
+    problem = vrba.problems.Burgers()
+    default = vrba.default_recipe(problem, 2)
+    alone = vrba.default_recipe(problem, 2, polish=None)
+    assert default.model == vrba.default_recipe(problem, 1, polish=None).model
     assert default.model != alone.model
 
 

@@ -502,8 +502,10 @@ def test_default_recipe_follows_the_problem():
     small, large = Formulation(Decay()), Formulation(Third())
     assert default_recipe(large).model.width > default_recipe(small).model.width
     assert default_recipe(large).pool_size > default_recipe(small).pool_size
-    longer = default_recipe(small, minutes=60)
-    assert longer.model.width > default_recipe(small).model.width
+    longer = default_recipe(large, minutes=60)
+    assert longer.model.width > default_recipe(large).model.width
+    line = default_recipe(small, minutes=60)  # one dimension needs no more
+    assert (line.model.width, line.num_points) == (14, 2048)
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,11 @@ def _march(
         max_seconds=max_seconds,
         reference=reference,
     )
-    return Stages(ended, end.found, end.stop_reason, end.seconds)
+    found = end.found
+    if found is not None and not found.is_selected:  # its estimate is of no use
+        marching = {"marching": found.result["marching"]}
+        found = dataclasses.replace(found, result=marching)
+    return Stages(ended, found, end.stop_reason, end.seconds)
 
 
 class _Attempts:

@@ -4,6 +4,7 @@ import enum
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+_ONE_SHOT = "one shot, without training"
 UNSOLVED_SHARE = 0.03  # of the size of the terms of an equation
 
 
@@ -146,8 +147,10 @@ def _accuracy(result: Mapping[str, Any]) -> str:
     say = lambda value: f"{'<' if value < floor else ''}{max(value, floor):.2e}"
     if "before_polish" in result:
         stage = result["polish"]
-        before = f"{say(stage['start']['error'])} before the linear stage"
-        how = before if stage["step"] else "one shot, without training"
+        before = f"{say(stage['start']['error'])} before "
+        how = before + "the linear stage" if stage["step"] else _ONE_SHOT
+        if "marching" in result:
+            how = f"in {len(result['marching']['slabs'])} slabs of time; {before}them"
         return f"{text}; relative L2 error {say(errors['selected'])} ({how})"
     return (
         f"{text}; relative L2 error {say(errors['selected'])} (selected by residual), "
