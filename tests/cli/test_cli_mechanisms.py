@@ -71,6 +71,12 @@ def test_a_resumed_run_keeps_its_mechanisms(tmp_path, flag):
     assert code == 2 and f"`{flag}` cannot be changed with `--resume`" in err
 
 
+def test_a_continuation_cannot_be_given_and_left_out():
+    words = ("--continuation", "viscosity=1", "--no-continuation")
+    code, _, err = call("solve", "burgers", *TINY, *words)
+    assert code == 2 and "not both" in err
+
+
 @pytest.mark.parametrize("text", ["viscosity", "viscosity=much"])
 def test_a_bad_continuation_is_named(tmp_path, text):
     code, _, err = call("solve", "burgers", *TINY, "--continuation", text)

@@ -206,6 +206,16 @@ def test_bad_settings(settings, message):
         Continuation(**settings)
 
 
+def test_a_named_coefficient_needs_a_second_order_optimizer_and_another_value():
+    settings = Continuation("diffusion", start=1.0)
+    chosen = recipe(continuation=settings, optimizer=vrba.optim.Adam())
+    with pytest.raises(ValueError, match="needs an optimizer of second order"):
+        vrba.solve(Layer(), chosen, callback=Silent())
+    same = recipe(continuation=Continuation("diffusion", start=1e-3))
+    with pytest.raises(ValueError, match="which is the value of the problem"):
+        vrba.solve(Layer(), same, callback=Silent())
+
+
 def test_an_unknown_coefficient_is_refused():
     chosen = recipe(continuation=Continuation("viscosity", start=1.0))
     with pytest.raises(ValueError, match="changes `viscosity`, which must be a pos"):

@@ -1,6 +1,5 @@
 """Time marching: slabs of time that are solved one after another."""
 
-import dataclasses
 import math
 import signal
 
@@ -329,6 +328,3 @@ def test_a_run_that_is_stuck_marches_in_time(tmp_path):
         Lorenz(), stuck_recipe(), run=tmp_path / "b", resume=True, callback=Silent()
     )
     np.testing.assert_array_equal(again(times)["z"], found(times)["z"])
-    plain = dataclasses.replace(stuck_recipe(), time_marching=None)
-    without = vrba.solve(Lorenz(), plain, callback=Silent())
-    assert "marching" not in without.result and error(without) > 0.1

@@ -44,6 +44,10 @@ class MechanismFlags:
         if self.no_slabs:
             found["time_marching"] = None
         if self.continuation is not None:
+            if self.no_continuation:
+                raise UsageError(
+                    "Give `--continuation` or `--no-continuation`, not both."
+                )
             found["continuation"] = _continuation(self.continuation)
         return found
 

@@ -27,7 +27,8 @@ class Continuation(eqx.Module):
     the score is below `share` of its start or after `max_steps` steps. It ends at one.
 
     `Continuation("viscosity", start=0.1)` changes a coefficient of the problem instead,
-    in the equations alone. It begins with the first step, for any problem.
+    in the equations alone. It begins with the first step, for any problem, and replaces
+    time marching.
     """
 
     coefficient: str | None = None
@@ -70,6 +71,11 @@ class Continuation(eqx.Module):
             raise InputError(
                 f"`Continuation` changes `{self.coefficient}`, which must be a "
                 f"positive number of {type(problem).__name__}, got {value!r}."
+            )
+        if value == self.start:
+            raise InputError(
+                f"`Continuation` starts at {self.coefficient} = {self.start:g}, which "
+                "is the value of the problem: give another `start`."
             )
         return float(value)
 

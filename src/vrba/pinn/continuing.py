@@ -7,6 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from ..core import InputError
 from ..problems import EQUATIONS
 from ..runs import next_multiple
 from .accuracy import measure_residuals
@@ -28,8 +29,16 @@ MAX_STUCK = 5  # resamplings in a row without descent
 def continuation_of(evaluator: Evaluator) -> Continuation | None:
     """The continuation of the recipe, if it applies to the problem."""
     settings, optimizer = evaluator.recipe.continuation, evaluator.recipe.optimizer
-    if settings is None or not optimizer.needs_residuals:
+    if settings is None:
         return None
+    if not optimizer.needs_residuals:
+        if settings.coefficient is None:
+            return None
+        raise InputError(
+            f"`Continuation({settings.coefficient!r}, ...)` needs an optimizer of "
+            "second order, such as `LevenbergMarquardt()`, got "
+            f"{type(optimizer).__name__}."
+        )
     return settings if settings.applies_to(evaluator.formulation) else None
 
 
@@ -81,7 +90,7 @@ def after_check(trainer: Any, state: TrainState, check: Check) -> tuple[Any, str
     if not needs_way_out(state) and not is_stuck(scores, state.first_score, step):
         return state, ""
     share = 100 * float(jnp.sqrt(check.score / state.first_score))
-    text = f"Step {step}: stuck; the residual is {share:.2g} % of its start."
+    text = f"Step {step}: stuck; the residual is {share:.3g} % of its start."
     if trainer.is_marched:
         known = dataclasses.replace(known, is_over=jnp.ones((), bool))
         text += " Solving one slab of time after another (--no-slabs to disable)."

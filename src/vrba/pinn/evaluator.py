@@ -40,15 +40,10 @@ class TermFn(eqx.Module):
         found = self.residual(self.embedding, network, row)
         return found if self.factor is None else self.factor * found
 
-    def parts(self, params: Any, row: Any) -> dict[str, Array]:
+    def parts(self, params: Any, row: Any) -> dict[str, Any]:
         """The residuals at one point, and what they are made of."""
         network = eqx.combine(params, self.skeleton)
         return self.residual.parts(self.embedding, network, row)
-
-    def values(self, params: Any, point: Float[Array, " dim"]) -> Array:
-        """The fields at one point, with the derivatives that the residual uses."""
-        network = eqx.combine(params, self.skeleton)
-        return self.residual.values(self.embedding, network, point)
 
 
 class Evaluator(eqx.Module):

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ..problems import EQUATIONS, AbstractBoundaryCondition, Data, Initial
+from ..problems import EQUATIONS, Data
 from .evaluator import Evaluator, Rows, TermFn
 
 _NUM_ROWS = 2048  # of each term
@@ -19,9 +19,9 @@ def residual_shares(
     """Return the residual of each term relative to its natural size.
 
     The size of `u.t - u.xx - f` is the root mean square of `u.t`, `u.xx` and `f`
-    together. The fields of boundary and initial conditions count with their size
-    inside the domain: `u = 0` would have no size otherwise. Measured values are left
-    out: their noise is no error.
+    together. A derivative counts at least with the size of its field inside the domain,
+    over the lengths of the domain: `u = 0` and `u.xx = 0` would have no size otherwise.
+    Measured values are left out: their noise is no error.
     """
     conditions = evaluator.formulation.conditions
     kept = {
@@ -30,10 +30,10 @@ def residual_shares(
         if not isinstance(conditions.get(name), Data)
     }
     terms = {name: evaluator.terms[name] for name in kept}
-    kinds = AbstractBoundaryCondition | Initial
-    local = [name for name in kept if isinstance(conditions.get(name), kinds)]
-    inside = jax.tree.map(lambda leaf: leaf[:_NUM_ROWS], held_out[EQUATIONS])[0]
-    found = _shares(terms, params, kept, inside, tuple(local))
+    domain = evaluator.formulation.domain
+    ends = [domain.bounds(name) for name in domain.coordinates]
+    lengths = tuple(float(upper - lower) for lower, upper in ends)
+    found = _shares(terms, params, kept, lengths)
     return {name: float(share) for name, share in found.items()}
 
 
@@ -42,22 +42,38 @@ def _shares(
     terms: dict[str, TermFn],
     params: Any,
     rows: dict[str, Rows],
-    inside: Float[Array, "points dim"],
-    local: tuple[str, ...],
+    lengths: tuple[float, ...],
 ) -> dict[str, Float[Array, ""]]:
-    found = {}
+    found, fields = {}, _field_sizes(terms[EQUATIONS], params, rows[EQUATIONS])
     for name, term in terms.items():
         parts = jax.vmap(lambda row, term=term: term.parts(params, row))(rows[name])
-        squares = parts["values"] ** 2
-        if name in local:
-            values = jax.vmap(lambda point, term=term: term.values(params, point))
-            squares = squares + jnp.mean(values(inside) ** 2, axis=0)[None]
-        squares = _finite(parts["slopes"] ** 2 * squares[:, None])
-        total = jnp.sum(squares, axis=2) + _finite(parts["rest"] ** 2)
+        total = _finite(parts["rest"] ** 2)
+        for field, slopes in parts["slopes"].items():
+            for index, slope in slopes.items():
+                scale = _product(lengths, index)
+                least = fields.get(field, 0.0) / scale**2
+                squares = parts["values"][field][index] ** 2 + least
+                total = total + _finite(slope**2 * squares[:, None])
         size = jnp.sqrt(jnp.mean(total, axis=0))
         residual = jnp.sqrt(jnp.mean(parts["residual"] ** 2, axis=0))
         found[name] = jnp.max(jnp.where(residual > 0, residual / size, 0.0))
     return found
+
+
+def _field_sizes(term: TermFn, params: Any, rows: Rows) -> dict[str, Array]:
+    """Return the mean square of each field at the points of the equations."""
+    parts = jax.vmap(lambda row: term.parts(params, row))(rows)["values"]
+    origins = {field: min(values) for field, values in parts.items()}
+    return {
+        field: jnp.mean(values[origins[field]] ** 2) for field, values in parts.items()
+    }
+
+
+def _product(lengths: tuple[float, ...], index: tuple[int, ...]) -> float:
+    total = 1.0
+    for length, count in zip(lengths, index, strict=True):
+        total *= length**count
+    return total
 
 
 def _finite(values: Array) -> Array:

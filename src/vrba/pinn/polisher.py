@@ -290,9 +290,9 @@ class Polisher(eqx.Module):
         self, names: list[str], params: Any, directions: Any, seed: tuple[int, ...]
     ) -> list[PointTerm]:
         """New points of these terms; a finite set is used as a whole."""
-        terms, numbers = [], {name: k for k, name in enumerate(self.evaluator.terms)}
+        terms, order = [], sorted(self.evaluator.terms)
         for name in names:
-            k, count = numbers[name], self.num_points(name)
+            k, count = order.index(name), self.num_points(name)
             pool: Any = self.finite_pools.get(name)
             if pool is None:
                 size = self.settings.pool_factor * 2**self.num_growths * count

@@ -63,7 +63,7 @@ def make_held_out(evaluator: Evaluator) -> dict[str, Rows]:
 
 def _seeds_of_terms(evaluator: Evaluator) -> dict[str, tuple[int, int]]:
     """Two seeds for each term: one for the pool, one for the held-out points."""
-    names = list(evaluator.terms)
+    names = sorted(evaluator.terms)  # compiled programs sort dictionaries, too
     seeds = np.random.SeedSequence(evaluator.seed).generate_state(2 * len(names))
     each = zip(names, seeds[::2], seeds[1::2], strict=True)
     return {name: (int(first), int(second)) for name, first, second in each}

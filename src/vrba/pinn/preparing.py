@@ -45,24 +45,30 @@ class Prepared:
 
 
 def prepare(
-    formulation: Formulation, recipe: Recipe, seed: int, minutes: float | int | None
+    formulation: Formulation,
+    recipe: Recipe,
+    seed: int,
+    minutes: float | int | None,
+    like: Preparation | None = None,
 ) -> Prepared:
-    """Find scales, weights and the form of the conditions of a new run."""
+    """Find scales, weights and the form of the conditions of a new run.
+
+    Scales and form are those of `like`, if training starts from another network.
+    """
     begun = time.monotonic()
-    found = Preparation(scales=find_scales(formulation) if recipe.has_scales else {})
+    scales = find_scales(formulation) if recipe.has_scales and like is None else {}
+    found = like or Preparation(recipe.exact_conditions, scales=scales)
     make = lambda found: Evaluator(formulation, recipe, seed, preparation=found)
-    exact = make(dataclasses.replace(found, is_exact=recipe.exact_conditions))
-    form = exact.formulation.exact
-    is_raced = form is not None and _can_race(form, recipe, minutes)
-    chosen = make(found) if is_raced else exact
-    weights = recipe.balance.initial_weights(lambda: _initial_traces(chosen), EQUATIONS)
-    weighted = lambda one: make(dataclasses.replace(one.preparation, weights=weights))
-    params = None
+    plain = chosen = make(found)
+    is_raced = like is None and _can_race(chosen.formulation.exact, recipe, minutes)
     if is_raced:
-        chosen, params = _race(weighted(exact), weighted(chosen), minutes)
-    else:
-        chosen = weighted(chosen)
-    return Prepared(chosen, params, time.monotonic() - begun)
+        plain = make(dataclasses.replace(found, is_exact=False))
+    weights = recipe.balance.initial_weights(lambda: _initial_traces(plain), EQUATIONS)
+    weighted = lambda one: make(dataclasses.replace(one.preparation, weights=weights))
+    evaluator, params = weighted(chosen), None
+    if is_raced:
+        evaluator, params = _race(evaluator, weighted(plain), minutes)
+    return Prepared(evaluator, params, time.monotonic() - begun)
 
 
 def find_scales(formulation: Formulation) -> dict[str, float]:
@@ -110,8 +116,8 @@ def _initial_traces(evaluator: Evaluator) -> dict[str, float]:
 
 def _can_race(form: Any, recipe: Recipe, minutes: float | int | None) -> bool:
     """Whether both forms of the conditions exist, differ, and there is time."""
-    race = recipe.race
-    if race is None or not form.names or not recipe.optimizer.needs_residuals:
+    race, has_steps = recipe.race, recipe.optimizer.needs_residuals
+    if form is None or race is None or not form.names or not has_steps:
         return False
     is_known = any(one is not None and one.has_known_part for one in form.fields)
     is_long = minutes is not None or _num_race_steps(recipe, race) >= _RACE_STEPS
@@ -135,9 +141,10 @@ def _race(
     begun, done, num_steps = time.monotonic(), 0, _num_race_steps(recipe, race)
     runners = [_Runner(exact), _Runner(plain)]
     while done < num_steps and (not done or time.monotonic() - begun < limit):
+        count = min(_RACE_STEPS, num_steps - done)
         for runner in runners:
-            runner.advance(min(_RACE_STEPS, num_steps - done))
-        done += _RACE_STEPS
+            runner.advance(count)
+        done += count
     scores = [float(one.state.best_score) for one in runners]
     winner = runners[1] if scores[1] < scores[0] else runners[0]
     evaluator = winner.trainer.evaluator

@@ -169,7 +169,8 @@ def _prepare(problem, recipe, seed, minutes, init_from) -> Prepared:
         recipe = with_max_steps(recipe, minutes)
         if init_from is not None:
             _check_same_shapes(init_from, Evaluator(formulation, recipe, seed))
-        return prepare(formulation, recipe, seed, minutes)
+        like = init_from and init_from.evaluator.preparation
+        return prepare(formulation, recipe, seed, minutes, like)
 
 
 def _check_same_shapes(init_from: Solution, evaluator: Evaluator) -> None:

@@ -41,12 +41,11 @@ from .conditions import (
 from .corners import corner_functions
 from .exact import ExactConditions
 from .exact_search import find_exact_conditions, without_initials
+from .exact_smoothness import why_rough, why_singular
 from .sides import Side, Sides, find_sides, jets_of_both_sides, loss_terms
-from .unknowns import Values, attach_unknowns, split_unknowns
+from .unknowns import Values, split_unknowns
 
 EQUATIONS = "equations"
-_NUM_POINTS = 2048  # where the residual of exact conditions is checked
-_NUM_PEAKS, _PEAK_SHARE = 2, 0.5  # so few points have so much of the sum of squares
 Embedded = Callable[..., Float[Array, " inputs"]]
 
 
@@ -112,36 +111,19 @@ class Formulation(eqx.Module):
         """
         if self.ansatz is not None or self.exact is not None:
             return self
-        found = find_exact_conditions(
-            self.domain,
-            self.problem.fields,
-            tuple(self.periods),
-            self.conditions if has_initial else without_initials(self.conditions),
-        )
+        fields, periodic = self.problem.fields, tuple(self.periods)
+        listed = self.conditions if has_initial else without_initials(self.conditions)
+        found = find_exact_conditions(self.domain, fields, periodic, listed)
         formed = Formulation(self.problem, found, self.scales)
-        if why := formed._why_singular():
+        residual = formed.terms()[EQUATIONS]
+        why = why_rough(found, self.domain, residual.orders, periodic)
+        if why := why or why_singular(residual):
             formed = Formulation(self.problem, found.without(why), self.scales)
         return formed
 
     def with_scales(self, scales: tuple[float, ...]) -> "Formulation":
         """Return the problem with factors for the outputs of the network."""
         return Formulation(self.problem, self.exact, scales)
-
-    def _why_singular(self) -> str:
-        """Why the residual without a network is no start for training, or empty."""
-        points = jnp.asarray(self.domain.sample(_NUM_POINTS, seed=0), float)
-        zeros = lambda inputs: jnp.zeros(self.num_outputs, inputs.dtype)
-        unknowns = self.problem.unknowns
-        network = attach_unknowns(zeros, unknowns, points.dtype)
-        residual, embedding = self.terms()[EQUATIONS], lambda *point: jnp.stack(point)
-        rows = points, jnp.zeros((len(points), 0), points.dtype)
-        found = jax.jit(jax.vmap(lambda row: residual(embedding, network, row)))(rows)
-        squares = jnp.sort(jnp.sum(found**2, axis=1))
-        if not jnp.all(jnp.isfinite(squares)):
-            return "their interpolation has a residual that is not finite"
-        if jnp.sum(squares[-_NUM_PEAKS:]) > _PEAK_SHARE * jnp.sum(squares):
-            return "their interpolation has a nearly singular residual"
-        return ""
 
     @property
     def num_outputs(self) -> int:
@@ -230,7 +212,7 @@ class Residual(eqx.Module):
 
     def parts(
         self, embedding: Embedded, network: Any, row: tuple[Array, Array]
-    ) -> dict[str, Array]:
+    ) -> dict[str, Any]:
         """Return the residuals and what they are made of.
 
         To first order, a derivative changes the residual by its value times a slope:
@@ -244,17 +226,13 @@ class Residual(eqx.Module):
             found = {n: {i: next(each) for i in jet} for n, jet in jets.items()}
             return self._of_jets(found, network, row)
 
+        slopes = iter(jnp.moveaxis(jax.jacfwd(fn)(values), 1, 0))
         return {
             "residual": fn(values),
-            "slopes": jax.jacfwd(fn)(values),
-            "values": values,
+            "slopes": {n: {i: next(slopes) for i in jet} for n, jet in jets.items()},
+            "values": jets,
             "rest": fn(jnp.zeros_like(values)),
         }
-
-    def values(self, embedding: Embedded, network: Any, point: Array) -> Array:
-        """Return the fields at a point with their derivatives, as in `parts`."""
-        jets = self.formulation.jets(embedding, network, point, self.indices)
-        return jnp.stack([part for jet in jets.values() for part in jet.values()])
 
     def _of_jets(
         self, jets: dict[str, Jet], network: Any, row: tuple[Array, Array]
@@ -315,6 +293,13 @@ class Residual(eqx.Module):
     def order(self) -> int:
         """The highest order of a derivative."""
         return max(sum(index) for index in self.indices)
+
+    @property
+    def orders(self) -> dict[str, int]:
+        """The highest order of a derivative by each coordinate."""
+        names = self.formulation.domain.coordinates
+        each = zip(*self.indices, strict=True)
+        return dict(zip(names, map(max, each), strict=True))
 
     def with_factor(self, factor: Array, coefficient: str | None = None) -> "Residual":
         """Return the residual with a changed coefficient or highest derivatives."""

@@ -78,6 +78,25 @@ def _num_steps(
     )
 
 
+def _why_over(
+    trainer: AbstractTrainer,
+    state: Any,
+    seconds: float,
+    max_steps: int,
+    max_seconds: float,
+    flag: StopFlag,
+) -> StopReason | None:
+    """Why training ends before the next step; being stuck counts before a limit."""
+    reason = trainer.stop_reason(state)
+    if reason == StopReason.stuck:
+        return reason
+    if int(state.num_steps) >= max_steps:
+        return StopReason.steps
+    if flag.is_set:
+        return StopReason.interrupted
+    return StopReason.time if seconds >= max_seconds else reason
+
+
 def run_loop(
     trainer: AbstractTrainer,
     state: Any,
@@ -99,16 +118,10 @@ def run_loop(
     start = time.monotonic() - seconds
     clock = lambda: time.monotonic() - start
     saved = clock()
-    stop_reason = StopReason.steps
-    while int(state.num_steps) < max_steps:
-        if flag.is_set:
-            stop_reason = StopReason.interrupted
-            break
-        if clock() >= max_seconds:
-            stop_reason = StopReason.time
-            break
-        if (reason := trainer.stop_reason(state)) is not None:
-            stop_reason = reason
+    while True:
+        limits = max_steps, max_seconds
+        stop_reason = _why_over(trainer, state, clock(), *limits, flag)
+        if stop_reason is not None:
             break
         done, due = int(state.num_steps), trainer.next_check(state)
         if due > done:

@@ -127,7 +127,7 @@ def _unsolved_warning(result: Mapping[str, Any]) -> str:
         return ""
     shares = result["residual_shares"]
     name = max(shares, key=shares.get)
-    text = f"NOT SOLVED: the residual of `{name}` is {100 * shares[name]:.2g} % of the "
+    text = f"NOT SOLVED: the residual of `{name}` is {100 * shares[name]:.3g} % of the "
     text += "size of its terms"
     if result["status"] == RunStatus.improving:
         return text + " and still falls. Train longer before you use it. "
