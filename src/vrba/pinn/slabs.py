@@ -64,8 +64,9 @@ class Slabs:
         known, prepared = evaluator.formulation, evaluator.preparation
         whole = Formulation(known.problem, None, known.scales)
         initials = initials_of(whole)
-        if prepared.is_exact:
-            whole = whole.with_exact_conditions(has_initial=False)
+        if known.exact is not None:
+            names = [name for name in known.exact.names if name not in initials]
+            whole = _with_exact(whole, names)
         made = Evaluator(
             whole,
             _without_ways_out(evaluator.recipe),
@@ -245,6 +246,14 @@ def balance_factors(
         is_usable = condition.penalty.weight is None and 0 < ratio < math.inf
         factors[name] = ratio if is_usable else 1.0
     return factors
+
+
+def _with_exact(formulation: Formulation, names: list[str]) -> Formulation:
+    """The problem with an ansatz for those of the named conditions that have one."""
+    named = {name: formulation.conditions[name] for name in names}
+    return eqx.tree_at(
+        lambda one: one.conditions, formulation, named
+    ).with_exact_conditions()
 
 
 def _with_given_initials(formulation: Formulation) -> Formulation:
