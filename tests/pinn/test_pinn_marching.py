@@ -3,6 +3,7 @@
 import dataclasses
 import math
 import signal
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -22,6 +23,7 @@ from vrba.pinn import (
     TimeMarching,
     Trainer,
     run_marching,
+    train_slab,
     why_not_marched,
 )
 from vrba.problems import EQUATIONS, Formulation
@@ -244,10 +246,24 @@ class Waves(Driven):
         return [vrba.Initial(0.0), vrba.Dirichlet(0.0, on="x")]
 
 
+class Warmed(Driven):
+    """A plate of two materials, or with a given mean."""
+
+    added: Any
+
+    def conditions(self):
+        return [vrba.Initial(0.0), self.added]
+
+
+MOVING = Warmed(vrba.Interface(lambda t, x: x - 0.3 - 0.2 * t, (1.0, 2.0)))
+RESTING = Warmed(vrba.Interface(lambda t, x: x - 0.3, (1.0, 2.0)))
 REASONS = {
     "no initial": Decay(),
     "start an evolution": Waves(),
-    "change along": Driven(),
+    "change along `t`": Driven(),
+    "conditions change along": MOVING,
+    "a mean over all": Warmed(vrba.Mean(0.0, at_each=())),
+    "over all values": Warmed(vrba.Mean(0.0, at_each="x")),
 }
 
 
@@ -255,6 +271,52 @@ REASONS = {
 def test_problems_without_an_evolution_are_not_marched(text):
     assert text in why_not_marched(evaluator_of(REASONS[text]))
     assert why_not_marched(TRAINER.evaluator) == ""
+
+
+@pytest.mark.parametrize("problem", [RESTING, Warmed(vrba.Mean(0.0))])
+def test_interfaces_and_means_that_rest_are_marched(problem):
+    assert why_not_marched(evaluator_of(problem)) == ""
+
+
+class Quenched(Driven):
+    """A boundary that disagrees with the initial value."""
+
+    def conditions(self):
+        return [vrba.Initial(1.0), vrba.Dirichlet(0.0, on="x")]
+
+
+def test_terms_of_training_remain_without_exact_initial_values():
+    known = evaluator_of(Quenched())
+    assert known.formulation.exact.names == ()
+    assert list(Slabs.of(known).whole.terms) == list(known.terms)
+
+
+class Root(vrba.Problem):
+    """`u' = 1 / u`, `u(0) = 2`: `u = sqrt(4 + 2 t)`, and `u = 0` has no residual."""
+
+    domain = vrba.Box(t=(0, 1))
+
+    def equations(self, u, t):
+        return {"root": u.t - 1 / u}
+
+    def conditions(self):
+        return [vrba.Initial(2.0)]
+
+
+def test_the_residual_of_a_slab_is_relative_where_zero_is_not_admissible():
+    slabs = Slabs.of(evaluator_of(Root()))
+    done = train_slab(
+        slabs,
+        slabs.interval,
+        slabs.whole.initial_params(),
+        slabs.first_values(),
+        TimeMarching(max_steps=1, tolerance=1e-12, polish=None),
+        is_stopped=lambda: False,
+        is_late=lambda: False,
+    )
+    assert done is not None
+    start = slabs.whole.fields(done.params, jnp.zeros((1, 1)))["u"]
+    assert 0 < abs(float(start[0]) - 2) / 2 <= done.residual < np.inf
 
 
 def test_orders_of_derivatives_are_known():

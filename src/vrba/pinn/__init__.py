@@ -55,6 +55,7 @@ from .seeds import spread_of_unknowns as spread_of_unknowns
 from .seeds import summary_of_seeds as summary_of_seeds
 from .singular import SingularEmbedding as SingularEmbedding
 from .slab_checks import why_not_marched as why_not_marched
+from .slab_steps import train_slab as train_slab
 from .slabs import Interval as Interval
 from .slabs import Slabs as Slabs
 from .snapshot import grid_residuals as grid_residuals

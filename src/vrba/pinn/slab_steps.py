@@ -85,8 +85,7 @@ def train_slab(
     evaluator = slabs.evaluator(interval, factors)
     trainer = Trainer(evaluator, rows)
     state, found = trainer.init(params), []
-    zero = jax.tree.map(jnp.zeros_like, params)
-    scale = _size(trainer, zero, factors) or 1.0
+    scale = _scale(trainer, params, factors)
     while True:
         if trainer.needs_resample(state):
             state = trainer.resample(state)
@@ -128,6 +127,21 @@ def _size(trainer: Trainer, params: Any, factors: dict[str, float]) -> float:
     ]
     total = math.sqrt(sum(parts)) if all(map(math.isfinite, parts)) else math.inf
     return total
+
+
+def _scale(trainer: Trainer, params: Any, factors: dict[str, float]) -> float:
+    """The size of the data: of the residual of fields that are zero, where it is
+    finite. If there is none, the size of the first iterate."""
+    zero, parts = jax.tree.map(jnp.zeros_like, params), []
+    for name, rows in trainer.held_out.items():
+        residual = np.asarray(trainer.evaluator.residual(zero, name, rows), float)
+        squares = (residual[np.isfinite(residual)] / factors.get(name, 1.0)) ** 2
+        parts.append(float(np.mean(squares)) if squares.size else 0.0)
+    total = math.sqrt(sum(parts))
+    if 0 < total < math.inf:
+        return total
+    first = _size(trainer, params, factors)
+    return first if 0 < first < math.inf else 1.0
 
 
 def polish_slab(
