@@ -17,7 +17,11 @@ from .diagnostics import diagnose as diagnose
 from .evaluator import Evaluator as Evaluator
 from .evaluator import TermFn as TermFn
 from .export import check_grid_file as check_grid_file
+from .march import March as March
 from .marching import TimeMarching as TimeMarching
+from .marching_files import MarchFiles as MarchFiles
+from .marching_files import MarchState as MarchState
+from .marching_result import marched_result as marched_result
 from .marching_run import MarchEnd as MarchEnd
 from .marching_run import run_marching as run_marching
 from .natural_size import residual_shares as residual_shares

@@ -161,6 +161,13 @@ class Slabs:
         self, interval: Interval, network: Any, polish: Polish | None
     ) -> Start:
         """The fields and rates of a slab's network, at any of its points."""
+        rates_fn = self.rates_of(interval, network, polish)
+        return lambda name, points: rates_fn(points)[name][:, None]
+
+    def rates_of(
+        self, interval: Interval, network: Any, polish: Polish | None
+    ) -> Callable[[np.ndarray], dict[str, np.ndarray]]:
+        """The values that initial conditions restrict, of a slab's network."""
         evaluator, params = self.bind(interval, network, polish)
         fields = self.formulation.problem.fields
         asked = tuple(
@@ -169,12 +176,12 @@ class Slabs:
         )
         expression = InitialRates(fields, self.coordinate, asked)
 
-        def values(name: str, points: np.ndarray) -> np.ndarray:
+        def rates(points: np.ndarray) -> dict[str, np.ndarray]:
             rows = jnp.asarray(points, evaluator.dtype)
             found = evaluator.evaluate(params, expression, rows)
-            return np.asarray(found[name])[:, None]
+            return {name: np.asarray(value) for name, value in found.items()}
 
-        return values
+        return rates
 
     def bind(
         self, interval: Interval, network: Any, polish: Polish | None
