@@ -28,7 +28,9 @@ from vrba.pinn import (
     Solution,
     TimeMarching,
     Trainer,
+    load_marched,
     marched_result,
+    residual_shares,
     run_marching,
     train_slab,
     why_not_marched,
@@ -196,6 +198,8 @@ def test_a_loaded_solution_is_the_same_function(unbroken, tmp_path):
     solution.save(tmp_path)
     times = np.linspace(0, END, 7)
     loaded = Solution.load(tmp_path, Pendulum())
+    again = load_marched(RunFolder(tmp_path), TRAINER.evaluator)
+    assert jax.tree.all(jax.tree.map(np.array_equal, again.held_out, found.held_out))
     np.testing.assert_array_equal(loaded(times), solution(times))
     np.testing.assert_array_equal(solution(times), values_at(found, times)[0])
     np.testing.assert_array_equal(loaded.before_polish(times), first(times))
@@ -285,6 +289,9 @@ def test_the_score_counts_the_start_and_jumps():
     assert marching["score"] == pytest.approx((np.pi - 2) ** 2 + np.pi**2, rel=1e-12)
     assert marching["largest_jump"] == pytest.approx(1.0, rel=1e-12)
     assert set(found.held_out) == {EQUATIONS, "initial", "initial d1"}
+    shares = residual_shares(found.evaluator, found.params, found.held_out)
+    least = (np.pi - 2) / np.sqrt(2 * np.pi**2 + 4)  # u = pi at the start, and inside
+    assert shares["initial"] > least and shares[EQUATIONS] < 1e-12
     start = float(TRAINER.check_params(trained).score)
     assert found.is_selected == (marching["score"] < start)
 

@@ -21,6 +21,7 @@ from .march import March as March
 from .marching import TimeMarching as TimeMarching
 from .marching_files import MarchFiles as MarchFiles
 from .marching_files import MarchState as MarchState
+from .marching_files import load_marched as load_marched
 from .marching_result import marched_result as marched_result
 from .marching_run import MarchEnd as MarchEnd
 from .marching_run import run_marching as run_marching

@@ -55,7 +55,7 @@ class MarchState:
 
     @property
     def num_reports(self) -> int:
-        """The number of slabs and sweeps that were told of in the log."""
+        """The number of slabs and sweeps in the log."""
         return len(self.attempts) + len(self.sweeps)
 
     @property
