@@ -22,7 +22,7 @@ ENTRY = {
 }
 
 
-def shown_by(*, error=None):
+def shown_by(entry=ENTRY, *, error=None):
     """What the panel leaves on the screen after one check."""
     console = Console(
         file=io.StringIO(),
@@ -34,7 +34,7 @@ def shown_by(*, error=None):
     panel = Panel(console)
     assert isinstance(panel, AbstractCallback)
     panel.on_start(PLAN)
-    panel.on_check(ENTRY if error is None else ENTRY | {"error": error}, 81.0)
+    panel.on_check(entry if error is None else entry | {"error": error}, 81.0)
     panel.on_end("not shown")
     panel.close()  # twice does no harm
     return console.export_text()
@@ -56,6 +56,12 @@ def test_panel_shows_where_the_run_stands():
 
 def test_panel_without_a_reference_has_no_error():
     assert "relative L2" not in shown_by()
+
+
+def test_panel_shows_a_stage_that_is_told_in_words():
+    told = {"step": 15, "polish_step": 2, "seconds": 9.0, "message": "Slab 2: solved"}
+    text = shown_by(told)
+    assert "Slab 2: solved" in text and "15 of 300" in text
 
 
 def test_panel_before_the_first_check_shows_the_plan():

@@ -17,7 +17,12 @@ from .diagnostics import diagnose as diagnose
 from .evaluator import Evaluator as Evaluator
 from .evaluator import TermFn as TermFn
 from .export import check_grid_file as check_grid_file
+from .march import March as March
 from .marching import TimeMarching as TimeMarching
+from .marching_files import MarchFiles as MarchFiles
+from .marching_files import MarchState as MarchState
+from .marching_files import load_marched as load_marched
+from .marching_result import marched_result as marched_result
 from .marching_run import MarchEnd as MarchEnd
 from .marching_run import run_marching as run_marching
 from .natural_size import residual_shares as residual_shares
@@ -55,6 +60,7 @@ from .seeds import spread_of_unknowns as spread_of_unknowns
 from .seeds import summary_of_seeds as summary_of_seeds
 from .singular import SingularEmbedding as SingularEmbedding
 from .slab_checks import why_not_marched as why_not_marched
+from .slab_steps import train_slab as train_slab
 from .slabs import Interval as Interval
 from .slabs import Slabs as Slabs
 from .snapshot import grid_residuals as grid_residuals

@@ -1,9 +1,11 @@
 """Settings of time marching: slabs of time that are solved one after another."""
 
+import dataclasses
+
 import equinox as eqx
 
 from ..core import check_between, check_count, check_kind, check_least, check_positive
-from .polish import Polish
+from .polish import Polish, why_left_out
 
 
 class TimeMarching(eqx.Module):
@@ -39,3 +41,15 @@ class TimeMarching(eqx.Module):
         check_least(max_sweeps=(self.max_sweeps, 0))
         if self.polish is not None:
             check_kind(polish=(self.polish, Polish))
+
+    def as_in_run(
+        self,
+        polish: Polish | None,
+        dtype: str,
+        minutes: float | int | None,
+        num_params: int,
+    ) -> "TimeMarching":
+        """Return the settings, without the linear stage if the run has none."""
+        if polish is not None and not why_left_out(polish, dtype, minutes, num_params):
+            return self
+        return dataclasses.replace(self, polish=None)

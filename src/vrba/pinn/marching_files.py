@@ -16,10 +16,11 @@ from ..runs import (
     load_tree,
     save_tree,
 )
-from .evaluator import Evaluator
+from .evaluator import Evaluator, Rows
 from .marching import TimeMarching
 from .polish_files import PolishResult
 from .polisher import polished_network
+from .pools import make_held_out
 from .recipe import known_classes
 from .slabs import Interval, Slabs
 
@@ -32,8 +33,9 @@ class MarchState:
     """The slabs so far.
 
     `slabs` describes the finished slabs, `networks` are theirs, `attempts` tells of
-    all slabs that were tried. `length` is that of the next one. `sweeps` describes the
-    sweeps of the linear stage, `swept` and `swept_parts` belong to the present one.
+    all slabs that were tried. `trained` holds the slab that awaits the linear stage,
+    with its network. `length` is that of the next one. `sweeps` describes the sweeps of
+    the linear stage, `swept` and `swept_parts` belong to the present one.
     """
 
     length: float
@@ -43,12 +45,18 @@ class MarchState:
     sweeps: tuple[dict[str, Any], ...] = ()
     swept_parts: tuple[dict[str, float], ...] = ()
     swept: tuple[Any, ...] = ()
+    trained: tuple[tuple[dict[str, Any], Any], ...] = ()
     stop_reason: StopReason | None = None
     seconds: float = 0.0
 
     def with_(self, **new: Any) -> "MarchState":
         """The state with some of its parts replaced."""
         return dataclasses.replace(self, **new)
+
+    @property
+    def num_reports(self) -> int:
+        """The number of slabs and sweeps in the log."""
+        return len(self.attempts) + len(self.sweeps)
 
     @property
     def intervals(self) -> list[Interval]:
@@ -78,11 +86,13 @@ class MarchFiles:
         """Write what the next slab needs."""
         if self.folder is None:
             return
-        networks = (state.networks, state.swept)
+        trained = tuple(network for _, network in state.trained)
+        networks = (state.networks, state.swept, trained)
         tree = eqx.filter(networks, eqx.is_inexact_array)
-        left_out = ("networks", "swept")
+        left_out = ("networks", "swept", "trained")
         fields = [field.name for field in dataclasses.fields(state)]
         header = {n: getattr(state, n) for n in fields if n not in left_out}
+        header["trained"] = [slab for slab, _ in state.trained]
         save_tree(self.folder.checkpoint(STAGE), tree, header | self.identity)
 
     def load(self) -> MarchState | None:
@@ -90,21 +100,21 @@ class MarchFiles:
         header = self._header()
         if not header:
             return None
-        one = network_form(self.slabs, self.settings)
-        counts = len(header["slabs"]), len(header["swept_parts"])
-        arrays, fixed = eqx.partition(one, eqx.is_inexact_array)
-        template = tuple((arrays,) * count for count in counts)
+        plain = dataclasses.replace(self.settings, polish=None)
+        one, first = (network_form(self.slabs, s) for s in (self.settings, plain))
+        counts = [len(header[name]) for name in ("slabs", "swept_parts", "trained")]
+        forms = [(form,) * n for form, n in zip((one, one, first), counts, strict=True)]
+        template, fixed = eqx.partition(tuple(forms), eqx.is_inexact_array)
         folder: Any = self.folder
         tree, _ = load_tree(folder.checkpoint(STAGE), template)
-        networks, swept = (
-            tuple(eqx.combine(each, fixed) for each in part) for part in tree
-        )
+        networks, swept, trained = eqx.combine(tree, fixed)
+        trained = tuple(zip(header["trained"], trained, strict=True))
         known = {name: header[name] for name in ("length", "seconds")}
         lists = ("slabs", "attempts", "sweeps", "swept_parts")
         known |= {name: tuple(header[name]) for name in lists}
         reason = header["stop_reason"]
         known["stop_reason"] = None if reason is None else StopReason(reason)
-        return MarchState(networks=networks, swept=swept, **known)
+        return MarchState(networks=networks, swept=swept, trained=trained, **known)
 
     def _header(self) -> dict[str, Any]:
         if self.folder is None:
@@ -123,6 +133,13 @@ def network_form(slabs: Slabs, settings: TimeMarching) -> Any:
     if settings.polish is None:
         return eqx.combine(params, slabs.whole.skeleton)
     return polished_network(settings.polish, slabs.whole, params)
+
+
+def held_out_of(slabs: Slabs, known: dict[str, Rows]) -> dict[str, Rows]:
+    """The held-out points of the whole solution: those of training, as far as there
+    are any."""
+    own = make_held_out(slabs.whole)
+    return {name: known.get(name, rows) for name, rows in own.items()}
 
 
 def save_marched(
@@ -146,4 +163,5 @@ def load_marched(folder: RunFolder, evaluator: Evaluator) -> PolishResult:
     found, template = slabs.join(intervals, [one] * len(intervals), settings.polish)
     template = jax.tree.map(jnp.zeros_like, template)
     params, _ = load_tree(folder.checkpoint(MARCHED), template)
-    return PolishResult(found, params, result, header["step"])
+    held_out = held_out_of(slabs, make_held_out(evaluator))
+    return PolishResult(found, params, result, header["step"], held_out)

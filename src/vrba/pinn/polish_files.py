@@ -20,7 +20,7 @@ from ..runs import (
     load_tree,
     save_tree,
 )
-from .evaluator import Evaluator
+from .evaluator import Evaluator, Rows
 from .polish import Polish
 from .polisher import (
     NUM_DIRECTIONS,
@@ -39,13 +39,15 @@ EARLIER = "earlier"  # the selected network before that of an interrupted stage
 class PolishResult:
     """A polished network, and the part of a run's result that belongs to it.
 
-    `step` is the step of training before the stage.
+    `step` is the step of training before the stage. `held_out` has the held-out points
+    if the terms of the loss are others than in training.
     """
 
     evaluator: Evaluator
     params: Any
     result: dict[str, Any]
     step: int
+    held_out: dict[str, Rows] | None = None
 
     @property
     def is_selected(self) -> bool:

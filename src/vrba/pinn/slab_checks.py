@@ -1,8 +1,21 @@
 """Which problems can be solved slab by slab."""
 
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
 import numpy as np
 
-from ..problems import EQUATIONS, Data, Formulation, Initial
+from ..problems import (
+    EQUATIONS,
+    AbstractInterfaceCondition,
+    Data,
+    Formulation,
+    Initial,
+    Mean,
+)
 from .evaluator import Evaluator
 
 _NUM_CHECKED = 1024  # points, to find out whether the domain changes in time
@@ -37,6 +50,8 @@ def why_not_marched(evaluator: Evaluator) -> str:
         return f"it has other conditions across `{time}`"
     if not _has_all_orders(formulation, initials, time):
         return f"its initial conditions do not start an evolution along `{time}`"
+    if any(isinstance(one, Mean) and time not in one.fixed for one in others):
+        return f"it has a mean over all values of `{time}`"
     if not _is_product(formulation, initials, time):
         return f"its domain or conditions change along `{time}`"
     return ""
@@ -77,13 +92,26 @@ def _is_product(
     if not np.all(domain.contains(shuffle(points))):
         return False
     for name, one in formulation.conditions.items():
+        if isinstance(one, AbstractInterfaceCondition):
+            found, _ = one.sample(domain, _NUM_CHECKED, seed=0)
+            level_fn = one.level_set(domain).level
+            limit = math.sqrt(jnp.finfo(float).eps) * _largest(level_fn, points)
+            if not _largest(level_fn, shuffle(found)) <= limit:
+                return False
+            continue
         where = getattr(one, "where", None)
         if name in initials or where is None:
             continue
-        points, _ = one.sample(domain, _NUM_CHECKED, seed=0)
-        if not np.all(where(*shuffle(np.asarray(points)).T)):
+        found, _ = one.sample(domain, _NUM_CHECKED, seed=0)
+        if not np.all(where(*shuffle(np.asarray(found)).T)):
             return False
     return True
+
+
+def _largest(level_fn: Callable[..., Any], points: np.ndarray) -> float:
+    """The largest size of a level at some points."""
+    found = jax.jit(jax.vmap(level_fn))(jnp.asarray(points, float))
+    return float(jnp.max(jnp.abs(found)))
 
 
 def _with_times(points: np.ndarray, place: int, order: np.ndarray) -> np.ndarray:

@@ -20,7 +20,6 @@ from .pools import make_pools
 from .slabs import Interval, Slabs, Start, balance_factors
 from .trainer import Trainer
 
-ROUNDING = 16 * float(np.finfo(np.float64).eps)  # no estimate is smaller
 _CALL_STEPS = 5  # steps between two checks of the residual
 _FALL_CALLS = 2  # the residual must fall in so many calls
 _FALL = 0.5  # by this factor at least
@@ -76,30 +75,30 @@ def train_slab(
     is_stopped: Callable[[], bool],
     is_late: Callable[[], bool],
 ) -> SlabTraining | None:
-    """Train on a slab until its residual stops falling; `None` if it was stopped.
+    """Train on a slab until its residual stops falling.
 
-    Once `is_late()`, a slab that is good enough is trained no further.
+    Once `is_late()`, a slab that is good enough is trained no further. `None` if
+    `is_stopped()` came before the end.
     """
     rows = make_pools(slabs.evaluator(interval), slabs.sampler(interval, start))
     factors = balance_factors(slabs.evaluator(interval), params, rows[0])
     evaluator = slabs.evaluator(interval, factors)
     trainer = Trainer(evaluator, rows)
     state, found = trainer.init(params), []
-    zero = jax.tree.map(jnp.zeros_like, params)
-    scale = _size(trainer, zero, factors) or 1.0
+    scale = _scale(trainer, params, factors)
     while True:
         if trainer.needs_resample(state):
             state = trainer.resample(state)
         state, steps = trainer.advance(state, _CALL_STEPS)
         state, _ = trainer.check(state)
-        if is_stopped():
-            return None
         found.append(_size(trainer, state.params, factors) / scale)
         best = _size(trainer, state.best_params, factors) / scale
         done = SlabTraining(state.best_params, best, _CALL_STEPS * len(found), factors)
         is_over = trainer.stop_reason(state) is not None or _is_broken(steps)
         if is_over or _is_enough(done, found, settings, is_late()):
             return done
+        if is_stopped():
+            return None
 
 
 def _is_enough(
@@ -130,6 +129,21 @@ def _size(trainer: Trainer, params: Any, factors: dict[str, float]) -> float:
     return total
 
 
+def _scale(trainer: Trainer, params: Any, factors: dict[str, float]) -> float:
+    """The size of the data: of the residual of fields that are zero, where it is
+    finite. If there is none, the size of the first iterate."""
+    zero, parts = jax.tree.map(jnp.zeros_like, params), []
+    for name, rows in trainer.held_out.items():
+        residual = np.asarray(trainer.evaluator.residual(zero, name, rows), float)
+        squares = (residual[np.isfinite(residual)] / factors.get(name, 1.0)) ** 2
+        parts.append(float(np.mean(squares)) if squares.size else 0.0)
+    total = math.sqrt(sum(parts))
+    if 0 < total < math.inf:
+        return total
+    first = _size(trainer, params, factors)
+    return first if 0 < first < math.inf else 1.0
+
+
 def polish_slab(
     slabs: Slabs,
     interval: Interval,
@@ -138,8 +152,10 @@ def polish_slab(
     start: Start,
     settings: Polish,
     number: int,
-) -> SlabStep:
-    """A step of the linear stage, the `number`-th of this slab.
+    is_stopped: Callable[[], bool] = lambda: False,
+) -> SlabStep | None:
+    """A step of the linear stage, the `number`-th of this slab; `None` if it was
+    stopped.
 
     `network` is the trained one, or the polished one of an earlier step.
     """
@@ -157,7 +173,11 @@ def polish_slab(
     if not is_first:
         before = polisher.linear_part(eqx.filter(network, eqx.is_inexact_array))
     count = jnp.asarray(number, jnp.int32)
-    _, info = polisher.step(PolishState(before, None, count))
+    state = PolishState(before, None, count)
+    rounds = polisher.complete(state, None, is_stopped)
+    if not polisher.is_complete(rounds):
+        return None
+    _, info = polisher.step(state, rounds)
     choice = info.choice
     is_finite = math.isfinite(choice.total) and math.isfinite(choice.estimate)
     after = choice.candidate.params if is_finite else before

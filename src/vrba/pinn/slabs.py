@@ -64,8 +64,9 @@ class Slabs:
         known, prepared = evaluator.formulation, evaluator.preparation
         whole = Formulation(known.problem, None, known.scales)
         initials = initials_of(whole)
-        if prepared.is_exact:
-            whole = whole.with_exact_conditions(has_initial=False)
+        if known.exact is not None:
+            names = [name for name in known.exact.names if name not in initials]
+            whole = _with_exact(whole, names)
         made = Evaluator(
             whole,
             _without_ways_out(evaluator.recipe),
@@ -160,6 +161,13 @@ class Slabs:
         self, interval: Interval, network: Any, polish: Polish | None
     ) -> Start:
         """The fields and rates of a slab's network, at any of its points."""
+        rates_fn = self.rates_of(interval, network, polish)
+        return lambda name, points: rates_fn(points)[name][:, None]
+
+    def rates_of(
+        self, interval: Interval, network: Any, polish: Polish | None
+    ) -> Callable[[np.ndarray], dict[str, np.ndarray]]:
+        """The values that initial conditions restrict, of a slab's network."""
         evaluator, params = self.bind(interval, network, polish)
         fields = self.formulation.problem.fields
         asked = tuple(
@@ -168,12 +176,12 @@ class Slabs:
         )
         expression = InitialRates(fields, self.coordinate, asked)
 
-        def values(name: str, points: np.ndarray) -> np.ndarray:
+        def rates(points: np.ndarray) -> dict[str, np.ndarray]:
             rows = jnp.asarray(points, evaluator.dtype)
             found = evaluator.evaluate(params, expression, rows)
-            return np.asarray(found[name])[:, None]
+            return {name: np.asarray(value) for name, value in found.items()}
 
-        return values
+        return rates
 
     def bind(
         self, interval: Interval, network: Any, polish: Polish | None
@@ -245,6 +253,14 @@ def balance_factors(
         is_usable = condition.penalty.weight is None and 0 < ratio < math.inf
         factors[name] = ratio if is_usable else 1.0
     return factors
+
+
+def _with_exact(formulation: Formulation, names: list[str]) -> Formulation:
+    """The problem with an ansatz for those of the named conditions that have one."""
+    named = {name: formulation.conditions[name] for name in names}
+    return eqx.tree_at(
+        lambda one: one.conditions, formulation, named
+    ).with_exact_conditions()
 
 
 def _with_given_initials(formulation: Formulation) -> Formulation:

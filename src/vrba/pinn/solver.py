@@ -251,6 +251,9 @@ def _judge(solution: Solution, held_out: dict[str, Any], record: list[Any]) -> N
     """Add residuals relative to the terms of the equations, and what they mean."""
     result = solution.result
     shares = residual_shares(solution.evaluator, solution.params, held_out)
+    marching = result.get("marching", {})
+    if marching.get("is_selected"):
+        shares["jumps between slabs"] = marching["largest_jump"]
     result["residual_shares"] = shares
     status = unsolved_status(max(shares.values()), record)
     result["status"] = result["status"] or status
@@ -285,10 +288,12 @@ def _finish(run: Run, stages: Stages, reference: Reference | None) -> Solution:
     folder, record = run.folder, run.logger.record
     path = None if folder is None else folder.path
     solution = Solution(evaluator, best, last, record, result, path)
+    held_out = trainer.held_out
     if polished is not None and polished.is_selected:
         result["status"] = None  # the polished network is finite, whatever came later
-        solution = with_polish(solution, trainer.held_out, polished, reference)
-    _judge(solution, trainer.held_out, record)
+        held_out = polished.held_out or trainer.held_out
+        solution = with_polish(solution, held_out, polished, reference)
+    _judge(solution, held_out, record)
     if folder is not None:
         header = {k: v for k, v in solution.result.items() if k != "manifest"}
         save_best(folder, state, header)

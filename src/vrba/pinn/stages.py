@@ -62,20 +62,21 @@ def run_stages(
         if recipe.polish is None or left_out:
             _, ended = run.go_on(ongoing, *limits[-1])
             if ended.stop_reason == StopReason.stuck:
-                return _march(run, ended, reference, limits[-1][1])
+                return _march(run, ended, reference, tolerance)
             return Stages(ended, None, ended.stop_reason, ended.seconds)
         return _Attempts(run, ongoing, reference, limits, tolerance).run()
 
 
 def _march(
-    run: Run, ended: Ended, reference: Reference | None, max_seconds: float
+    run: Run, ended: Ended, reference: Reference | None, tolerance: float | None
 ) -> Stages:
-    """Solve one slab of time after another, without the linear stage if the recipe has
+    """Solve one slab of time after another, without the linear stage if the run has
     none."""
     trainer: Any = run.trainer
-    settings = trainer.recipe.time_marching
-    if trainer.recipe.polish is None:
-        settings = dataclasses.replace(settings, polish=None)
+    recipe, num_params = trainer.recipe, trainer.evaluator.num_params
+    settings = recipe.time_marching.as_in_run(
+        recipe.polish, recipe.dtype, run.manifest["minutes"], num_params
+    )
     end = run_marching(
         trainer,
         ended.state.best_params,
@@ -84,14 +85,18 @@ def _march(
         run.logger,
         step=int(ended.state.num_steps),
         seconds=ended.seconds,
-        max_seconds=max_seconds,
+        max_seconds=run.max_seconds,
         reference=reference,
+        tolerance=tolerance,
     )
-    found = end.found
-    if found is not None and not found.is_selected:  # its estimate is of no use
+    found, reason = end.found, end.stop_reason
+    if not found.is_selected:  # its estimate is of no use
         marching = {"marching": found.result["marching"]}
         found = dataclasses.replace(found, result=marching)
-    return Stages(ended, found, end.stop_reason, end.seconds)
+        may_go_on = reason in (StopReason.interrupted, StopReason.time)
+        if marching["marching"]["is_complete"] and not may_go_on:
+            reason = StopReason.stuck  # of the selected network
+    return Stages(ended, found, reason, end.seconds)
 
 
 class _Attempts:
@@ -171,7 +176,11 @@ class _Attempts:
         max_steps, max_seconds = limit
         ended = self._train(max_steps, max_seconds)
         if ended.stop_reason == StopReason.stuck:
-            return _march(self.whole_run, ended, self.options["reference"], max_seconds)
+            marched = _march(self.whole_run, ended, **self.options)
+            if marched.polished is not None and marched.polished.is_selected:
+                return marched
+            found = best_result([self.best, self.interrupted]) or marched.polished
+            return dataclasses.replace(marched, polished=found)
         if ended.stop_reason in (StopReason.interrupted, StopReason.not_finite):
             found = best_result([self.best, self.interrupted])
             return Stages(ended, found, ended.stop_reason, ended.seconds)

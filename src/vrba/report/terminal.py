@@ -82,7 +82,7 @@ def _progress_rows(entry: dict[str, Any], plan: Plan) -> list[Row]:
     rows = [("step", f"{step:,} of {plan.max_steps:,}")]
     if not entry:
         return rows
-    if POLISH_STEP in entry:
+    if "estimated_error" in entry:
         estimate = (
             f"step {entry[POLISH_STEP]}, {entry['estimated_error']:.1e} estimated"
         )

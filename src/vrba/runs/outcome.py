@@ -18,6 +18,8 @@ class StopReason(enum.StrEnum):
     no_improvement = "no_improvement"
     no_gain = "no_gain"
     no_fit = "no_fit"
+    marched = "marched"
+    short_slab = "short_slab"
     tolerance = "tolerance"
     converged = "converged"
     interrupted = "interrupted"
@@ -52,6 +54,14 @@ _ADVICE = {
         "The linear stage met a residual or a derivative that is NaN or infinite at "
         "some point. Look for a root, a logarithm or a division by zero in the "
         "equations."
+    ),
+    StopReason.marched: (
+        "All slabs of time were solved. For a smaller error, use a larger network or a "
+        "smaller `tolerance` of the slabs, or allow more sweeps of the linear stage."
+    ),
+    StopReason.short_slab: (
+        "A slab of time was still too hard at its smallest length. Use a larger "
+        "network, more steps on each slab, or a lower `smallest` in `TimeMarching`."
     ),
     StopReason.tolerance: "The estimated error is below the tolerance.",
     StopReason.converged: (
