@@ -64,11 +64,18 @@ def prepare(
     if is_raced:
         plain = make(dataclasses.replace(found, is_exact=False))
     weights = recipe.balance.initial_weights(lambda: _initial_traces(plain), EQUATIONS)
-    weighted = lambda one: make(dataclasses.replace(one.preparation, weights=weights))
+    weighted = lambda one: _with_weights(one, weights)
     evaluator, params = weighted(chosen), None
     if is_raced:
         evaluator, params = _race(evaluator, weighted(plain), minutes)
     return Prepared(evaluator, params, time.monotonic() - begun)
+
+
+def _with_weights(evaluator: Evaluator, weights: dict[str, float]) -> Evaluator:
+    """Return the evaluator with weights; its problem has its form already."""
+    found = dataclasses.replace(evaluator.preparation, weights=weights)
+    seed, form = evaluator.seed, evaluator.formulation
+    return Evaluator(form, evaluator.recipe, seed, preparation=found)
 
 
 def find_scales(formulation: Formulation) -> dict[str, float]:

@@ -171,6 +171,10 @@ def _accuracy(result: Mapping[str, Any]) -> str:
 def _note(result: Mapping[str, Any]) -> str:
     """What else there is to say: of the linear stage, and of undetermined parts."""
     notes = [result.get("note"), *result.get("undetermined", [])]
+    marching = result.get("marching", {})
+    if not marching.get("is_complete", True):
+        reached = f"{marching['reached']:.4g}"
+        notes.append(f"Time marching did not get beyond {reached}.")
     return "".join(f" {note}" for note in notes if note)
 
 
