@@ -36,12 +36,13 @@ _RACE_SHARE = 10  # of all steps, at most one in so many
 class Prepared:
     """A problem ready for training, and parameters that a race left, if there was one.
 
-    `seconds` is the time that it took.
+    `begun` is the clock's time (`time.monotonic`) when it began; `None` for a run that
+    is resumed.
     """
 
     evaluator: Evaluator
     params: Any
-    seconds: float
+    begun: float | None
 
 
 def prepare(
@@ -68,7 +69,7 @@ def prepare(
     evaluator, params = weighted(chosen), None
     if is_raced:
         evaluator, params = _race(evaluator, weighted(plain), minutes)
-    return Prepared(evaluator, params, time.monotonic() - begun)
+    return Prepared(evaluator, params, begun)
 
 
 def _with_weights(evaluator: Evaluator, weights: dict[str, float]) -> Evaluator:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any, cast
@@ -110,8 +111,10 @@ def _begin(
     """The state from which training goes on, after the time of the preparation."""
     trainer: Any = run.trainer
     params = prepared.params if init_from is None else init_from.params
+    begun = prepared.begun
+    spent = 0.0 if begun is None else time.monotonic() - begun
     start = run.begin(lambda: _initial_state(trainer, params), resume=resume)
-    return dataclasses.replace(start, seconds=start.seconds + prepared.seconds)
+    return dataclasses.replace(start, seconds=start.seconds + spent)
 
 
 @contextmanager
@@ -200,7 +203,7 @@ def _reopen(
     if not allow_change:
         found = evaluator.formulation.problem
         check_same_problem(manifest, found, folder.path)
-    return Prepared(evaluator, None, 0.0), manifest
+    return Prepared(evaluator, None, None), manifest
 
 
 def _initial_state(trainer: Trainer, params: Any) -> TrainState:
