@@ -223,6 +223,7 @@ def test_pattern_starts_as_given():
     np.testing.assert_array_equal(values[:, 0], values[:, -1])
 
 
+@pytest.mark.slow
 def test_cavity_is_at_rest_on_its_walls():
     found = reference(Cavity400)
     lid = 16 * found.axes["x"] ** 2 * (1 - found.axes["x"]) ** 2
@@ -272,6 +273,7 @@ def heat_around():
     return heat_around_circles.solve_heat(0.25)
 
 
+@pytest.mark.slow
 def test_heat_enters_flat_walls_as_into_a_half_space(heat_around):
     """Early, and far from the disks: the solution of one coordinate with exchange."""
     x = heat_around.axes["x"][-3:]
@@ -285,6 +287,7 @@ def test_heat_enters_flat_walls_as_into_a_half_space(heat_around):
         np.testing.assert_allclose(found, expected, atol=3e-5)
 
 
+@pytest.mark.slow
 def test_heat_around_circles_is_symmetric_and_between_its_limits(heat_around):
     values = heat_around.values
     for other in (values[:, ::-1], values[:, :, ::-1]):

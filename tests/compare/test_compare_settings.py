@@ -162,8 +162,8 @@ def test_no_method_has_a_linear_stage(steps):
     case = case_of(problem, given, None, steps)
     assert given.polish is not None
     limited = given.max_steps if steps is None else steps
-    expected = dataclasses.replace(given, polish=None, max_steps=limited)
-    assert case.recipe == expected
+    alone = {"polish": None, "continuation": None, "time_marching": None}
+    assert case.recipe == dataclasses.replace(given, **alone, max_steps=limited)
     found = methods_of(case, ["uniform", "rad"])
     assert [recipe.polish for recipe in found.values()] == [None, None]
     assert case_of(problem, None, 1, steps).recipe.polish is None

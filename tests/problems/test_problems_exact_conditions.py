@@ -288,7 +288,8 @@ def test_an_ansatz_and_a_period_win():
     ansatz = vrba.Ansatz(lambda t, x, N: t * N)
     plain = Formulation(InTime((ansatz, SIDES)))
     assert plain.with_exact_conditions() is plain
-    periodic = InTime((vrba.Periodic("x"), vrba.Initial(lambda x: jnp.cos(np.pi * x))))
+    wave = vrba.Initial(lambda x: jnp.cos(0.8 * np.pi * x))  # of period 2.5
+    periodic = InTime((vrba.Periodic("x"), wave))
     found = Formulation(periodic).with_exact_conditions()
     assert exact_of(found.problem).names == ("initial",) and found.periods == {"x": 1}
 

@@ -116,8 +116,8 @@ class Formulation(eqx.Module):
         found = find_exact_conditions(self.domain, fields, periodic, listed)
         formed = Formulation(self.problem, found, self.scales)
         residual = formed.terms()[EQUATIONS]
-        why = why_rough(found, self.domain, residual.orders, periodic)
-        if why := why or why_singular(residual):
+        rough = lambda: why_rough(found, self.domain, residual.orders, periodic)
+        if why := why_singular(residual) or rough():
             formed = Formulation(self.problem, found.without(why), self.scales)
         return formed
 
