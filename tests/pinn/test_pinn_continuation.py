@@ -147,7 +147,7 @@ def test_a_stuck_run_goes_through_easier_problems_and_reports_them():
     assert "Do not use this solution." in without.sentence()
 
 
-@pytest.mark.parametrize("num_steps", [47, 55])
+@pytest.mark.parametrize("num_steps", [47])  # within the first level
 def test_a_run_resumed_within_a_continuation_equals_the_unbroken_one(
     tmp_path, num_steps
 ):

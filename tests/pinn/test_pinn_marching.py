@@ -48,6 +48,7 @@ from vrba.runs import (
     load_header,
 )
 
+pytestmark = pytest.mark.xdist_group("marching")  # they share a run
 END = 3.0
 SMALL = TimeMarching(
     num_slabs=3,
